@@ -17,11 +17,23 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// Hashes bytes in memory.
+    ///
+    /// ```
+    /// use signaldex::Digest;
+    ///
+    /// assert_eq!(Digest::of(b"a file"), Digest::of(b"a file"));
+    /// assert!(Digest::of(b"").to_string().starts_with("e3b0c44298fc1c14"));
+    /// ```
     pub fn of(bytes: &[u8]) -> Digest {
         Digest(<Sha256 as sha2::Digest>::digest(bytes).into())
     }
 
     /// The 32 bytes of the digest.
+    ///
+    /// ```
+    /// let digest = signaldex::Digest::of(b"");
+    /// assert_eq!(digest.bytes()[..4], [0xe3, 0xb0, 0xc4, 0x42]);
+    /// ```
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -32,6 +44,14 @@ impl Digest {
     }
 
     /// Reads what [`Display`](fmt::Display) writes, and nothing else.
+    ///
+    /// ```
+    /// use signaldex::Digest;
+    ///
+    /// let text = Digest::of(b"a file").to_string();
+    /// assert_eq!(Digest::parse(&text), Some(Digest::of(b"a file")));
+    /// assert_eq!(Digest::parse(&text.to_uppercase()), None);
+    /// ```
     pub fn parse(text: &str) -> Option<Digest> {
         let mut bytes = [0; 32];
         if text.len() != 2 * bytes.len() {

@@ -30,6 +30,94 @@
 //! # }
 //! ```
 //!
+//! # Examples
+//!
+//! Change an index while others search it; the sample stands for yours:
+//!
+//! ```
+//! use signaldex::{Company, CompanyDeletion, Signal, SignalId, sample};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let index = sample::index()?;
+//! let before = index.snapshot();
+//! let mut writer = index.writer()?;
+//! writer.upsert_company(&Company::new("acme", "Acme GmbH"))?;
+//! writer.upsert_signal(&Signal::new(SignalId::MIN, "acme", "Acme hires"))?;
+//! writer.delete_company("cpp-foundry", CompanyDeletion::Cascade)?;
+//! let report = writer.commit()?;
+//! assert_eq!((report.signals_written, report.signals_deleted), (1, 3));
+//!
+//! assert!(index.snapshot().contains(SignalId::MIN)?);
+//! assert!(!before.contains(SignalId::MIN)?, "a snapshot never changes");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! List the values that can be chosen next, with the number of signals for each:
+//!
+//! ```
+//! use signaldex::{Facet, Filter, sample};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let snapshot = sample::index()?.snapshot();
+//! let filter = Filter::from_query_string("categories=funding&country=Germany")?;
+//! let wanted = [Facet::Country, Facet::FundingStage];
+//! let facets = snapshot.facets_of(&filter, sample::AS_OF, &wanted)?;
+//! for stage in facets.values(Facet::FundingStage) {
+//!     println!("{} ({})", stage.label(), stage.count());
+//! }
+//! // Countries are counted as if none were chosen, so that another can be.
+//! assert!(facets.values(Facet::Country).len() > 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Read every match, in bounded memory:
+//!
+//! ```
+//! use signaldex::query::Order;
+//! use signaldex::{Filter, sample};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let snapshot = sample::index()?.snapshot();
+//! let filter = Filter::from_query_string("q=raises&fundingMin=10000000")?;
+//! let mut total = 0;
+//! for item in snapshot.matches(&filter, sample::AS_OF, Order::OldestFirst) {
+//!     let item = item?;
+//!     println!("{}\t{}\t{}", item.signal.id, item.company_name, item.signal.title);
+//!     total += 1;
+//! }
+//! assert_eq!(total, snapshot.count(&filter, sample::AS_OF)?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Keep a copy of the matches up to date:
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use signaldex::{Change, Filter, Position, sample};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (mut copy, since) = (BTreeMap::new(), Position::START); // or what was stored last time
+//! let snapshot = sample::index()?.snapshot();
+//! let filter = Filter::from_query_string("q=robotics")?;
+//! let mut changes = snapshot.changes(&filter, sample::AS_OF, &since)?;
+//! for change in changes.by_ref() {
+//!     match change? {
+//!         Change::Upsert { item, .. } => copy.insert(item.signal.id, item.into_owned()),
+//!         Change::Remove { id } => copy.remove(&id),
+//!         _ => None,
+//!     };
+//! }
+//! let since = changes.position(); // store it with the copy
+//! assert_eq!(copy.len() as u64, snapshot.count(&filter, sample::AS_OF)?);
+//! assert_eq!(since, snapshot.position());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # What it does
 //!
 //! - **Filters** that combine: words, phrases, any-of and excluded words of titles; companies by

@@ -164,6 +164,14 @@ pub struct Currency([u8; 3]);
 
 impl Currency {
     /// The currency of a code, or `None` if it is not three upper-case ASCII letters.
+    ///
+    /// ```
+    /// use signaldex::Currency;
+    ///
+    /// let currency = Currency::new("EUR").expect("three upper-case letters");
+    /// assert_eq!(currency.to_string(), "EUR");
+    /// assert_eq!(Currency::new("eur"), None);
+    /// ```
     pub fn new(code: &str) -> Option<Currency> {
         let bytes: [u8; 3] = code.as_bytes().try_into().ok()?;
         bytes
@@ -173,6 +181,12 @@ impl Currency {
     }
 
     /// The three letters.
+    ///
+    /// ```
+    /// let currency: signaldex::Currency = "EUR".parse()?;
+    /// assert_eq!(currency.as_str(), "EUR");
+    /// # Ok::<(), signaldex::ParseCurrencyError>(())
+    /// ```
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
@@ -208,6 +222,13 @@ pub enum SizeBucket {
 
 impl SizeBucket {
     /// Every bucket, smallest first.
+    ///
+    /// ```
+    /// use signaldex::SizeBucket;
+    ///
+    /// let names = SizeBucket::ALL.map(SizeBucket::as_str);
+    /// assert_eq!(names, ["1-49", "50-100", "101-500", "501+"]);
+    /// ```
     pub const ALL: [SizeBucket; 4] = [
         Self::From1To49,
         Self::From50To100,
@@ -216,6 +237,13 @@ impl SizeBucket {
     ];
 
     /// The bucket of a number of employees; none below 1.
+    ///
+    /// ```
+    /// use signaldex::SizeBucket;
+    ///
+    /// assert_eq!(SizeBucket::of(120), Some(SizeBucket::From101To500));
+    /// assert_eq!(SizeBucket::of(0), None);
+    /// ```
     pub fn of(employees: i64) -> Option<SizeBucket> {
         match employees {
             1..=49 => Some(Self::From1To49),
@@ -227,6 +255,14 @@ impl SizeBucket {
     }
 
     /// The name of the bucket in parameters and answers.
+    ///
+    /// ```
+    /// use signaldex::SizeBucket;
+    ///
+    /// assert_eq!(SizeBucket::From501.as_str(), "501+");
+    /// assert_eq!("501+".parse::<SizeBucket>()?, SizeBucket::From501);
+    /// # Ok::<(), signaldex::ParseSizeError>(())
+    /// ```
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::From1To49 => "1-49",
@@ -256,6 +292,15 @@ impl FromStr for SizeBucket {
 
 impl<'a> Signal<'a> {
     /// A signal with the required fields; its slug is its id. Set other fields directly.
+    ///
+    /// ```
+    /// use signaldex::{Signal, SignalId};
+    ///
+    /// let mut signal = Signal::new(SignalId::MIN, "acme", "Acme raises €12M Series A");
+    /// signal.category = Some("funding".into());
+    /// signal.date = Some(time::macros::date!(2026 - 06 - 12));
+    /// assert_eq!(signal.slug, "1");
+    /// ```
     pub fn new(
         id: SignalId,
         company_slug: impl Into<Cow<'a, str>>,
@@ -281,6 +326,15 @@ impl<'a> Signal<'a> {
     }
 
     /// The same record, owning its text. Costs one allocation per field.
+    ///
+    /// ```
+    /// use signaldex::{Signal, SignalId};
+    ///
+    /// let title = String::from("Acme hires");
+    /// let signal = Signal::new(SignalId::MIN, "acme", &title).into_owned();
+    /// drop(title);
+    /// assert_eq!(signal.title, "Acme hires");
+    /// ```
     pub fn into_owned(self) -> Signal<'static> {
         Signal {
             id: self.id,
@@ -304,6 +358,18 @@ impl<'a> Signal<'a> {
 
 impl Item<'_> {
     /// The same item, owning its text. Costs one allocation per field.
+    ///
+    /// ```
+    /// use signaldex::{Item, Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&Query::from_query_string("q=robotics&limit=5")?, sample::AS_OF)?;
+    /// let items: Vec<Item<'static>> =
+    ///     snapshot.records(&page)?.into_iter().map(Item::into_owned).collect();
+    /// drop(snapshot);
+    /// assert_eq!(items.len(), 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn into_owned(self) -> Item<'static> {
         Item {
             signal: self.signal.into_owned(),
@@ -361,6 +427,15 @@ impl Hiring<'_> {
 
 impl<'a> Company<'a> {
     /// A company with the required fields. Set other fields directly.
+    ///
+    /// ```
+    /// use signaldex::{Company, SizeBucket};
+    ///
+    /// let mut company = Company::new("acme", "Acme GmbH");
+    /// company.country = Some("Germany".into());
+    /// company.employees = Some(120);
+    /// assert_eq!(company.employees.and_then(SizeBucket::of), Some(SizeBucket::From101To500));
+    /// ```
     pub fn new(slug: impl Into<Cow<'a, str>>, name: impl Into<Cow<'a, str>>) -> Company<'a> {
         Company {
             slug: slug.into(),

@@ -42,9 +42,16 @@ pub use quoting::{QUOTED_CHARS_MAX, quoted, shortened};
 use words::{LatinWords, Word};
 
 /// The version of the analysis, stored in every segment: terms of another version would not be found.
-pub const ANALYSIS_VERSION: u16 = 2;
+pub const ANALYSIS_VERSION: u16 = 1;
 
 /// The terms of a text, in order.
+///
+/// ```
+/// use signaldex::text::terms;
+///
+/// assert_eq!(terms("Acme raises €12M (Series A)"), ["acme", "raises", "12m", "series", "a"]);
+/// assert_eq!(terms("STRASSE"), terms("Straße"));
+/// ```
 ///
 /// Cost: one allocation a term; [`analyze`] has none.
 pub fn terms(text: &str) -> Vec<String> {
@@ -54,6 +61,12 @@ pub fn terms(text: &str) -> Vec<String> {
 }
 
 /// Calls `sink` with each term of `text`, in order.
+///
+/// ```
+/// let mut longest = 0;
+/// signaldex::text::analyze("Acme hires engineers", |term| longest = longest.max(term.len()));
+/// assert_eq!(longest, "engineers".len());
+/// ```
 ///
 /// Cost: for ASCII text one pass; a word with other Latin letters takes two, and a word in another script
 /// is normalised first, at some fifty times the cost.
@@ -86,6 +99,13 @@ fn unicode_words(text: &str) -> impl Iterator<Item = Word> {
 }
 
 /// Trims `text` and replaces each run of white space by one space.
+///
+/// ```
+/// use signaldex::text::tidy;
+///
+/// assert_eq!(tidy("  Acme \t GmbH\n"), "Acme GmbH");
+/// assert!(matches!(tidy("Acme GmbH"), std::borrow::Cow::Borrowed(_)), "nothing to change");
+/// ```
 pub fn tidy(text: &str) -> Cow<'_, str> {
     if is_tidy(text) {
         return Cow::Borrowed(text);

@@ -29,9 +29,11 @@ pub(super) fn push(words: &mut Vec<u64>, bits: u32, deltas: impl Iterator<Item =
     words.resize(end + SPARE_WORDS, 0);
     for (index, delta) in deltas.enumerate() {
         let first = index * bits as usize;
+        // At most 64 bits shifted by at most 63, which fit into 128.
         let both = u128::from(delta) << (first % 64);
         let word = start + first / 64;
         words[word] |= both as u64;
+        // The spare words keep `word + 1` in bounds.
         words[word + 1] |= (both >> 64) as u64;
     }
     words.truncate(end);
@@ -52,5 +54,6 @@ pub(super) fn word_count(frames: impl Iterator<Item = (u32, u32)>) -> Option<usi
 
 /// A mask of this many bits.
 pub(super) fn mask(bits: u32) -> u64 {
+    // A shift by 64 is not possible: all 64 bits are kept.
     !u64::MAX.checked_shl(bits).unwrap_or(0)
 }

@@ -64,13 +64,17 @@ impl<'a> BlockPermutations<'a> {
     ) -> &'a [u16] {
         let order = self.of_block(block);
         let table = self.table(block);
+        // A code below the minimum starts where the minimum does, at 0.
         let start_of = |code: u32| match table.get(code.saturating_sub(within.min) as usize) {
             _ if code > within.max => order.len(),
             Some(&start) => usize::from(start),
             None => order.partition_point(|&offset| column.get(Row::of(block, offset)) < code),
         };
         let (first, last) = (*codes.start(), *codes.end());
+        // A range ends where the next code starts. The largest `u32` has no next code.
         let end = last.checked_add(1).map_or(order.len(), start_of);
+        // Only the bounds of tables have been checked, so the start may exceed the end in a damaged
+        // one.
         order.get(start_of(first).min(end)..end).unwrap_or_default()
     }
 
@@ -173,9 +177,11 @@ fn starts_at(codes: impl Iterator<Item = u32> + Clone, range: &Zone) -> impl Ite
     let mut codes = codes.peekable();
     let mut before = 0_u32;
     (0..table_length(range) as u32).map(move |index| {
+        // Invariant: `before` is the number of codes taken, all of which are smaller than this one.
         while codes.next_if(|&code| code < min + index).is_some() {
             before += 1;
         }
+        // A row has the maximum code, so fewer than 65,536 rows have a smaller one.
         before as u16
     })
 }
@@ -198,11 +204,13 @@ impl PermutationSections {
                 sections.starts.extend(starts);
             } else {
                 let mut order = ASCENDING[..block.len()].to_vec();
+                // Stable, so offsets ascend within a code.
                 order.sort_by_key(|&offset| block[usize::from(offset)]);
                 let ascending = order.iter().map(|&offset| block[usize::from(offset)]);
                 sections.starts.extend(starts_at(ascending, range));
                 sections.offsets.extend(order);
             }
+            // Each block adds at most 65,536 offsets and starts, so both ends fit.
             sections.ends.push(BlockEnds {
                 offsets: sections.offsets.len() as u32,
                 table: sections.starts.len() as u32,

@@ -48,6 +48,7 @@ impl AlignedBytes {
     /// Appends bytes.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
         let end = self.length + bytes.len();
+        // The last word is padded with zeros, which the next bytes overwrite.
         self.words.resize(end.div_ceil(8), 0);
         bytemuck::cast_slice_mut(&mut self.words)[self.length..end].copy_from_slice(bytes);
         self.length = end;

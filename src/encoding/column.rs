@@ -88,16 +88,23 @@ impl<'a> Column<'a> {
 
     /// Checks that no code exceeds the number of values.
     pub(crate) fn validate(&self, values: usize) -> Result<()> {
-        let max = match self {
-            Column::One(codes) => whole::greatest(codes).into(),
-            Column::Two(codes) => whole::greatest(codes).into(),
-            Column::Four(codes) => whole::greatest(codes),
+        let (max, width_max) = match self {
+            // The width of a column without rows is that of no code.
+            Column::One([]) => return Ok(()),
+            Column::One(codes) => (whole::greatest(codes).into(), u32::from(u8::MAX)),
+            Column::Two(codes) => (whole::greatest(codes).into(), u32::from(u16::MAX)),
+            Column::Four(codes) => (whole::greatest(codes), u32::MAX),
         };
-        if max as usize <= values {
-            Ok(())
-        } else {
-            Err(Error::corrupt("a column has a code without a value"))
+        if max as usize > values {
+            return Err(Error::corrupt("a column has a code without a value"));
         }
+        // Counters of narrow codes have no place for more values than the width can tell apart.
+        if values > width_max as usize {
+            return Err(Error::corrupt(
+                "a column is too narrow for the number of its values",
+            ));
+        }
+        Ok(())
     }
 
     /// Whether any row has no value.
@@ -112,6 +119,7 @@ impl<'a> Column<'a> {
 
 /// Encodes the codes of a column in the width for `values` distinct values.
 pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
+    // Codes are at most `values`, so the casts do not truncate.
     match values {
         0..=0xFF => codes.iter().map(|&code| code as u8).collect(),
         0x100..=0xFFFF => codes
@@ -124,6 +132,7 @@ pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
 
 /// The codes of the rows of these words, up to the last row.
 fn codes_of<'a, T>(codes: &'a [T], first: Row, words: &[u64]) -> &'a [T] {
+    // The words of the last block may go beyond the last row.
     let start = first.index().min(codes.len());
     &codes[start..codes.len().min(start + 64 * words.len())]
 }

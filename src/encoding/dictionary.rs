@@ -86,6 +86,7 @@ impl<'a> Strings<'a> {
     #[inline]
     pub(crate) fn find(&self, index: usize) -> Option<&'a [u8]> {
         let end = *self.ends.get(index)?;
+        // The string exists, so the one before it does, too.
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.bytes.get(start as usize..end as usize)
     }
@@ -105,6 +106,7 @@ impl<'a> Strings<'a> {
         texts
             .clone()
             .zip(texts.skip(1))
+            // Two strings with invalid bounds would count as equal.
             .any(|(a, b)| a.is_some() && a == b)
     }
 
@@ -133,6 +135,7 @@ impl<'a> Strings<'a> {
     pub(crate) fn validate_text(&self) -> Result<()> {
         let text = std::str::from_utf8(self.bytes)
             .map_err(|_| Error::corrupt("a dictionary is not UTF-8"))?;
+        // The bytes are UTF-8 as a whole, so each string is, if all ends are character boundaries.
         if self
             .ends
             .iter()

@@ -73,6 +73,7 @@ impl FrameOfReference<'_> {
         let (Some(&first), Some(&last)) = (indices.first(), indices.last()) else {
             return;
         };
+        // As many ascending or descending indices as their ends are apart, plus one, are adjacent.
         if first.abs_diff(last) as usize + 1 == indices.len() {
             return self.read_neighbours(first, last, into, to);
         }
@@ -108,6 +109,7 @@ impl FrameOfReference<'_> {
         // Each iteration reads the numbers of one frame.
         loop {
             let frame = index / NUMBERS * NUMBERS;
+            // The last index of this frame on the way to `last`, in either direction.
             let end = last.clamp(frame, frame + (NUMBERS - 1));
             let indices = index.min(end)..index.max(end) + 1;
             self.read_of_frame(indices, last < first, into, to);
@@ -178,6 +180,8 @@ impl FrameOfReference<'_> {
     /// Cost: an interpolation search among the frames, and a binary search in one.
     pub(crate) fn count_below(self, bound: u64) -> usize {
         let frames = self.frames_below(bound);
+        // The boundary is in the last frame that starts below the bound, or directly after that
+        // frame.
         let mut low = frames.saturating_sub(1) * FRAME_NUMBERS;
         let mut size = self.len.min(frames * FRAME_NUMBERS) - low;
         // Everything before `low` is below the bound, everything from `low + size` on is not. The choice of
@@ -197,6 +201,7 @@ impl FrameOfReference<'_> {
         // The first frames of all runs are few and cached.
         let runs = self.frames.chunks(FRAMES_OF_RUN);
         let (mut low, mut high) = (0, runs.len());
+        // Invariant: runs before `low` start below the bound, runs from `high` on do not.
         while low < high {
             let middle = low + (high - low) / 2;
             if is_below(&self.frames[middle * FRAMES_OF_RUN]) {
@@ -218,6 +223,7 @@ impl FrameOfReference<'_> {
         let mut blocks = 0;
         let is_whole = |frame: &Frame| {
             blocks += u64::from(frame.exception > 0);
+            // Exception blocks are in the order of their frames, so each has the next number.
             (frame.exception == 0 || frame.exception == blocks) && frame.fits()
         };
         let holds = self.frames.len() == self.len.div_ceil(FRAME_NUMBERS)
@@ -276,6 +282,7 @@ const FRAMES_OF_RUN: usize = 1024;
 /// ("interpolation search", Perl, Itai and Avni, 1978).
 fn guess(run: &[Frame], bound: u64) -> usize {
     let (first, last) = (run[0].base, run[run.len() - 1].base);
+    // The run starts below the bound, so the difference is positive. All frames may have one base.
     let share = (bound - first) as f64 / (last.saturating_sub(first) as f64 + 1.0);
     ((share * run.len() as f64) as usize).min(run.len() - 1)
 }
@@ -331,6 +338,7 @@ impl FrameOfReferenceSections {
     fn push(&mut self, numbers: &[u64], base: u64) {
         let mut deltas = [0; FRAME_NUMBERS];
         for (delta, number) in deltas.iter_mut().zip(numbers) {
+            // The caller has checked that the largest delta fits into 16 bits.
             *delta = (number - base) as u16;
         }
         self.frames.push(Frame {

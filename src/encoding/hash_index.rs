@@ -55,6 +55,7 @@ impl<'a> HashIndex<'a> {
             }
             let found = started.iter().flat_map(|lookup| lookup.indices(keys));
             found.for_each(&mut visit);
+            // A group that is not full is the last one.
             if started.len() < LOOKUPS {
                 return;
             }
@@ -72,6 +73,7 @@ impl<'a> HashIndex<'a> {
         Lookup {
             key,
             hash,
+            // The number of buckets is a power of two, so the mask selects one of them.
             entries: self.bucket(hash as usize & (self.count() - 1)),
             mask: index_mask(keys.len()),
         }
@@ -107,6 +109,8 @@ impl<'a> HashIndex<'a> {
     fn has_its_keys(&self, keys: &Strings<'_>, bucket: usize) -> bool {
         let mask = index_mask(keys.len());
         let mut before = None;
+        // Invariant: `before` is the previous key with its index. Keys ascend within a bucket,
+        // equal ones by index.
         self.bucket(bucket).iter().all(|&entry| {
             let index = (entry & mask) as usize;
             index < keys.len() && {
@@ -209,7 +213,10 @@ fn hash(key: &[u8]) -> u32 {
 fn last_word(key: &[u8], rest: &[u8]) -> u64 {
     match (key.last_chunk(), key.first_chunk(), key.last_chunk()) {
         _ if rest.is_empty() => 0,
+        // At least eight bytes: the last eight, some of which have been hashed before.
         (Some(&last), ..) => u64::from_le_bytes(last),
+        // Four to seven bytes, which `rest` has in full: the first four and the last four, which
+        // may overlap.
         (None, Some(&first), Some(&last)) => {
             let first = u64::from(u32::from_be_bytes(first));
             first << (8 * (rest.len() - 4)) | u64::from(u32::from_be_bytes(last))
@@ -240,15 +247,18 @@ impl HashIndexSections {
             .collect();
         let bucket = |hash: u32| hash as usize & (count - 1);
         let mut starts = vec![0_u32; count + 1];
+        // A counting sort: at first, `starts[n + 1]` is the number of keys in bucket `n`.
         for &hash in &hashes {
             starts[bucket(hash) + 1] += 1;
         }
+        // Invariant: all starts up to that of this bucket are final.
         for bucket in 0..count {
             starts[bucket + 1] += starts[bucket];
         }
         let mut next = starts.clone();
         let mut entries = vec![0; keys.len()];
         let mask = index_mask(keys.len());
+        // Invariant: `next` is where the next entry of each bucket belongs.
         for (index, &hash) in hashes.iter().enumerate() {
             let next = &mut next[bucket(hash)];
             entries[*next as usize] = hash & !mask | index as u32;
@@ -256,6 +266,7 @@ impl HashIndexSections {
         }
         for bounds in starts.windows(2) {
             let bucket = &mut entries[bounds[0] as usize..bounds[1] as usize];
+            // Stable, so equal keys stay in the order of their indices.
             bucket.sort_by_key(|&entry| keys.bytes((entry & mask) as usize));
         }
         HashIndexSections { starts, entries }

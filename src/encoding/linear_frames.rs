@@ -89,6 +89,7 @@ impl LinearFrame {
     #[inline(always)]
     fn residuals_from(&self, words: &[u64], in_frame: usize) -> u64 {
         let first = in_frame * self.bits() as usize;
+        // Validated frames lie within the words, and the spare words keep `word + 1` in bounds.
         let word = self.first_word as usize + first / 64;
         let shift = first as u32 % 64;
         // Shift by one first, because a shift by 64 is not possible.
@@ -192,6 +193,7 @@ impl Encoded {
             bits_and_slope: (slope_of(numbers) as u32) << 8,
         };
         let line = |index: usize| frame.line(index);
+        // In 128 bits, because the difference of two `u64`s may be negative.
         let heights = numbers.iter().enumerate();
         let heights: Vec<i128> = heights
             .map(|(index, &number)| i128::from(number) - i128::from(line(index)))
@@ -204,8 +206,11 @@ impl Encoded {
             65.. => (64, 0, 0),
             _ => (bits, lowest, frame.bits_and_slope),
         };
+        // A negative base wraps, and `line` wraps back.
         frame.base = lowest as u64;
         frame.bits_and_slope = slope | bits;
+        // No residual exceeds the difference of the highest and the lowest, so each fits into
+        // `bits`.
         let residuals = numbers.iter().enumerate();
         let residuals = residuals.map(|(index, number)| number.wrapping_sub(frame.line(index)));
         bit_packing::push(&mut self.words, bits, residuals);
@@ -217,6 +222,7 @@ impl Encoded {
 fn slope_of(numbers: &[u64]) -> u64 {
     let (first, last) = (numbers[0], numbers[numbers.len() - 1]);
     let rise = u128::from(last.saturating_sub(first)) << SLOPE_FRACTION_BITS;
+    // A single number has no rise, so any divisor but 0 is right.
     let slope = rise / (numbers.len() as u128 - 1).max(1);
     slope.min(SLOPE_MAX.into()) as u64
 }

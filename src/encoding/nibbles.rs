@@ -82,6 +82,7 @@ impl<'a> NibbleColumn<'a> {
 
     /// The codes starting at the first row of a block.
     pub(crate) fn starting_at(self, block: u32) -> NibbleColumn<'a> {
+        // A block has an even number of rows, so each starts at a whole byte.
         NibbleColumn(&self.0[Row::of(block, 0).index() / 2..])
     }
 
@@ -94,6 +95,7 @@ impl<'a> NibbleColumn<'a> {
 
 /// Encodes the codes of a facet with `values` values in the smallest width.
 pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
+    // Only for at most 15 values, so each code fits into four bits.
     let nibbles = |pair: &[u32]| pair[0] as u8 | (pair.get(1).map_or(0, |&code| code as u8) << 4);
     match values {
         0 => Vec::new(),

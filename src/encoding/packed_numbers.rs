@@ -85,6 +85,7 @@ impl<'a> PackedNumbers<'a> {
         let words = &self.words[frame.first_word as usize..];
         let (word, shift) = (first / 64, first % 64);
         let mut distance = words[word] >> shift;
+        // The next word is read only if it is needed: after the last frame there is none.
         if shift + frame.bits as usize > 64 {
             distance |= words[word + 1] << (64 - shift);
         }
@@ -99,6 +100,7 @@ impl<'a> PackedNumbers<'a> {
         let first = index * FRAME_NUMBERS;
         let (bits, mask) = (frame.bits as usize, mask(frame.bits));
         let words = &self.words[frame.first_word as usize..];
+        // After the last word, zeros are read, which no distance uses.
         let word = |at: usize| u128::from(words.get(at).copied().unwrap_or(0));
         for number in 0..FRAME_NUMBERS.min(self.len - first) {
             let start = number * bits;
@@ -129,6 +131,8 @@ impl<'a> PackedNumbers<'a> {
             ));
         }
         let in_range = |index: usize| self.get(index) <= self.frames[index / FRAME_NUMBERS].maximum;
+        // A frame for all numbers is uniform, so the others are one per 64 numbers, as `in_range`
+        // assumes.
         let packed = (0..self.frames.len()).filter(|&frame| !self.frames[frame].is_uniform());
         let indices = packed.flat_map(|frame| {
             let first = frame * FRAME_NUMBERS;

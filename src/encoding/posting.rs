@@ -210,6 +210,7 @@ impl<'a> Postings<'a> {
     /// The containers after a head, if both are in bounds.
     fn containers_from(&self, head: usize) -> Option<&'a [Container]> {
         let count = self.containers.get(head)?;
+        // The head exists, so `head + 1` is at most the length.
         let containers = self.containers[head + 1..].get(..count.start as usize)?;
         (*count == Container::head(containers.len())).then_some(containers)
     }
@@ -245,6 +246,7 @@ impl<'a> Postings<'a> {
             let offsets = self.arrays.get(start..start + container.cardinality());
             let offsets = offsets.ok_or("an array lies outside the section")?;
             let ascending = whole::ascend(offsets);
+            // Ascending offsets are at most the last one.
             let last = offsets.last().copied().unwrap_or(0);
             return if ascending && u32::from(last) < rows_in_block {
                 Ok(())
@@ -284,6 +286,7 @@ fn validate_rows(rows: &[u32], row_count: u32) -> Result<(), &'static str> {
 
 fn highest_bit(bits: &BlockBits) -> u32 {
     let word = bits.iter().rposition(|&word| word != 0).unwrap_or(0);
+    // An empty word has 64 leading zeros.
     word as u32 * 64 + (63 - bits[word].leading_zeros().min(63))
 }
 

@@ -47,6 +47,7 @@ impl<'a> SymbolTable<'a> {
     /// Checks the number and lengths of symbols, and that the single bytes come first.
     pub(crate) fn validate(&self) -> Result<()> {
         let is_table = || {
+            // Called only for a table that is not empty, so this does not underflow.
             let symbols = self.starts.len() - 1;
             let are_short = self.starts.windows(2).all(|span| {
                 let length = span[1].checked_sub(span[0]);
@@ -79,6 +80,7 @@ impl<'a> SymbolTable<'a> {
     /// the codes.
     pub(crate) fn decode(&self, codes: &[u8], length: usize, output: &mut Vec<u8>) -> Option<()> {
         let (codes, odd) = codes.as_chunks::<2>();
+        // A code stands for at most 16 bytes, which bounds the allocation below.
         if !odd.is_empty() || length > codes.len() * SYMBOL_BYTES_MAX {
             return None;
         }
@@ -87,6 +89,7 @@ impl<'a> SymbolTable<'a> {
         let text = &mut output[start..];
         let mut end = 0;
         for &code in codes {
+            // Invariant: the first `end` bytes of `text` are decoded.
             let code = u16::from_le_bytes(code) as usize;
             let span = self.starts.get(code..)?.first_chunk::<2>()?;
             let symbol = self.bytes.get(span[0] as usize..)?.first_chunk()?;
@@ -94,6 +97,7 @@ impl<'a> SymbolTable<'a> {
             *text.get_mut(end..)?.first_chunk_mut::<SYMBOL_BYTES_MAX>()? = *symbol;
             end += (span[1] - span[0]) as usize;
         }
+        // Drops the bytes that the last symbol may have written after the text.
         output.truncate(start + length);
         (end == length).then_some(())
     }
@@ -123,6 +127,7 @@ impl SymbolSections {
     /// Adds a symbol.
     fn push(&mut self, symbol: &[u8]) {
         self.bytes.extend_from_slice(symbol);
+        // At most 65,536 symbols of 16 bytes each, so the end fits.
         self.starts.push(self.bytes.len() as u32);
     }
 

@@ -25,6 +25,7 @@ pub(crate) fn decode(mut stream: &[u8]) -> impl Iterator<Item = Result<TermNumbe
     std::iter::from_fn(move || {
         let (&first, rest) = stream.split_first()?;
         stream = rest;
+        // Frequent terms have small numbers, so most take one byte.
         if first < 0x80 {
             return Some(Ok(TermNumber(first.into())));
         }
@@ -36,10 +37,12 @@ pub(crate) fn decode(mut stream: &[u8]) -> impl Iterator<Item = Result<TermNumbe
 /// Decodes a term after its first byte; `None` if it is malformed.
 fn decode_long(first: u8, stream: &mut &[u8]) -> Option<TermNumber> {
     let mut number = u32::from(first & 0x7F);
+    // At most five bytes: 32 bits, seven at a time.
     for shift in [7, 14, 21, 28] {
         let (&byte, rest) = stream.split_first()?;
         *stream = rest;
         let bits = u32::from(byte & 0x7F);
+        // The fifth byte can hold only four bits.
         if shift == 28 && byte > 0xF {
             return None;
         }
@@ -100,8 +103,11 @@ impl EncodedPhrase {
             return false;
         }
         (0..=stream.len() - length).any(|start| {
+            // Most starts fail at the first byte, which is cheaper to compare than all.
             stream[start] == self.0[0]
                 && stream[start..start + length] == self.0[..]
+                // The byte before must be the last one of a term, or the match would start within a
+                // term.
                 && (start == 0 || stream[start - 1] < 0x80)
         })
     }

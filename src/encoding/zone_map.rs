@@ -46,6 +46,7 @@ impl<'a> OrderedColumn<'a> {
         let has_some = |zone: &Zone| zone.classify(ranges) != Overlap::None;
         let first = fine_zones.iter().position(has_some).unwrap_or(0);
         let last = fine_zones.iter().rposition(has_some);
+        // If no zone overlaps, the span is empty.
         let end = last.map_or(first, |last| last + 1);
         first as u32 * FINE_ZONE_ROWS..end as u32 * FINE_ZONE_ROWS
     }
@@ -53,6 +54,7 @@ impl<'a> OrderedColumn<'a> {
     fn fine_zones_of(&self, block: u32) -> Option<&'a [Zone]> {
         const FINE_ZONES: usize = (BLOCK_ROWS / FINE_ZONE_ROWS) as usize;
         let tail = self.fine_zones?.get(block as usize * FINE_ZONES..)?;
+        // The last block may have fewer zones.
         Some(&tail[..tail.len().min(FINE_ZONES)])
     }
 }
@@ -84,6 +86,7 @@ impl Zone {
             |range: &RangeInclusive<u32>| range.contains(&self.min) && range.contains(&self.max);
         let overlaps =
             |range: &RangeInclusive<u32>| *range.start() <= self.max && self.min <= *range.end();
+        // All codes are between the minimum and the maximum, so a range with both has all of them.
         if ranges.iter().any(holds_all) {
             return Overlap::All;
         }

@@ -20,6 +20,7 @@ const SPARE_MAX: usize = 16;
 impl PooledCandidates {
     /// Takes spare candidates or creates new ones.
     pub(super) fn take() -> PooledCandidates {
+        // `try_with` fails while the thread is ending; then new candidates are created.
         let spare = SPARE
             .try_with(|spare| spare.borrow_mut().pop())
             .ok()
@@ -54,6 +55,8 @@ impl Drop for PooledCandidates {
         // Fails while the thread is ending.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
+            // More than this are freed, so that one query over many segments does not keep its
+            // memory.
             if spare.len() < SPARE_MAX {
                 spare.push(candidates);
             }

@@ -48,7 +48,9 @@ impl<'a> CandidateRows<'a> {
         match self {
             CandidateRows::List(list) => output.push_offsets(gallop::between(list, offsets), order),
             CandidateRows::Bits { first_word, words } => {
+                // A block has 1,024 words, so neither the cast nor the product overflows.
                 let first = *first_word as u32 * 64;
+                // `push_bits` takes offsets relative to the first of these words.
                 let inside = offsets.start.saturating_sub(first)..offsets.end.saturating_sub(first);
                 output.push_bits(words, inside, first, order);
             }

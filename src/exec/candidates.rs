@@ -120,10 +120,13 @@ impl Candidates {
     pub(super) fn fill(&mut self, row_count: u32) {
         let words = self.window.words();
         let rows = rows_in_block(row_count, self.window.block());
+        // Every word before `full` has 64 existing rows.
         let full = ((rows / 64) as usize).clamp(words.start, words.end);
         self.form = Form::Bits;
         self.bits[words.start..full].fill(u64::MAX);
         for word in full..words.end {
+            // Below 64: the word with the last row is not full, and the words after it have no
+            // rows.
             let left = rows.saturating_sub(word as u32 * 64);
             self.bits[word] = (1_u64 << left) - 1;
         }
@@ -134,12 +137,17 @@ impl Candidates {
         match self.form {
             Form::List => {
                 let list = &mut self.list;
+                // Truncates first, so that draining moves fewer offsets.
                 list.truncate(list.partition_point(|&offset| u32::from(offset) < offsets.end));
                 list.drain(..list.partition_point(|&offset| u32::from(offset) < offsets.start));
             }
             Form::Bits => {
                 let words = self.window.words();
+                // The window covers the words of the range, so only its first and last word can
+                // have other rows.
                 self.bits[words.start] &= u64::MAX << (offsets.start % 64);
+                // The negated end modulo 64 is the number of rows of the last word after the range;
+                // 0 if both end together.
                 self.bits[words.end - 1] &= u64::MAX >> (offsets.end.wrapping_neg() % 64);
             }
         }
@@ -170,6 +178,7 @@ impl Candidates {
                     &second[words],
                 );
             }
+            // At least one is a list: it becomes the candidates, and the other is only looked up.
             (other @ BlockRows::Bits(_), listed) | (listed, other) => {
                 self.load(listed);
                 self.intersect(other);
@@ -204,6 +213,7 @@ impl Candidates {
 
     /// Makes the union of postings the candidates.
     pub(super) fn load_union(&mut self, postings: &[Posting<'_>]) {
+        // If all are bitsets, they are combined word by word without a buffer.
         if let Some(sets) = self.all_bits(postings) {
             self.form = Form::Bits;
             return bits::unite_all(&mut self.bits[self.window.words()], &sets, false);
@@ -215,6 +225,7 @@ impl Candidates {
             }
             Form::Bits => {
                 self.form = Form::Bits;
+                // Both are boxed, so this exchanges pointers, not 8 KiB.
                 std::mem::swap(&mut self.bits, &mut self.union_bits);
             }
         }
@@ -228,6 +239,7 @@ impl Candidates {
                 bits::intersect(&mut self.bits[words.clone()], &set[words]);
             }
             (Form::Bits, set) => {
+                // The rows of the set become the list and are looked up in the bits.
                 set.list_into(&mut self.list);
                 probe::retain(&mut self.list, &self.bits, true);
                 self.become_list();
@@ -245,6 +257,7 @@ impl Candidates {
                 popcount::count_both(&self.bits[words.clone()], &set[words])
             }
             (Form::List, BlockRows::Bits(set)) => count_set(set, BlockRows::Array(&self.list)),
+            // `set` is cut to the window, so stale bits outside of it are not tested.
             (Form::Bits, set) => count_set(&self.bits, set),
             (Form::List, set) => {
                 self.intersect(set);
@@ -262,6 +275,8 @@ impl Candidates {
             Some(sets) if self.list.len() <= PROBED_MAX => {
                 let first = self.window.words().start;
                 return retain_where(&mut self.list, |offset| {
+                    // Listed offsets lie in the window, so `word` is in bounds of the sets, which
+                    // `all_bits` has cut to it.
                     let word = usize::from(offset / 64) - first;
                     let any = sets.iter().fold(0, |any, set| any | set[word]);
                     any >> (offset % 64) & 1 == 1
@@ -271,6 +286,8 @@ impl Candidates {
         }
         match self.form_union(postings) {
             Form::List => {
+                // Taken out while `intersect` borrows the candidates, and put back to keep its
+                // capacity.
                 let union = std::mem::take(&mut self.union_list);
                 self.intersect(BlockRows::Array(&union));
                 self.union_list = union;
@@ -319,6 +336,7 @@ impl Candidates {
 
     /// Removes the candidates with a phrase.
     pub(super) fn subtract_phrase(&mut self, phrase: &BoundPhrase<'_>) {
+        // Only texts of candidates are read: other rows cannot be removed.
         self.list_phrase(phrase, true);
         self.retain_occurring(phrase);
         let rows = std::mem::take(&mut self.phrase_list);
@@ -334,9 +352,11 @@ impl Candidates {
         checked: &[BoundPhrase<'_>],
         narrows: bool,
     ) {
+        // `unite_from` adds the rows of this list, too; here there are none.
         self.union_list.clear();
         self.unite_from(stored);
         for phrase in checked {
+            // Invariant: the union has the rows of `stored` and of the phrases before this one.
             self.list_phrase(phrase, narrows);
             probe::retain(&mut self.phrase_list, &self.union_bits, false);
             self.retain_occurring(phrase);
@@ -363,10 +383,12 @@ impl Candidates {
                 }
                 set => set.list_into(list),
             }
+            // The candidates are bits here: listed ones have been copied above.
             if are_candidates {
                 probe::retain(list, &self.bits, true);
             }
         }
+        // The rarest sources come first, so the list is short when the larger ones are probed.
         for source in sources {
             retain_in(list, window.cut(source.block(block)), true);
         }
@@ -386,9 +408,12 @@ impl Candidates {
             Form::Bits => {
                 for word in self.window.words() {
                     let mut rest = self.bits[word];
+                    // Invariant: `rest` has the rows of the word that have not been visited. Each
+                    // iteration clears the lowest.
                     while rest != 0 {
                         let bit = rest & rest.wrapping_neg();
                         rest ^= bit;
+                        // A block has 1,024 words, so the offset fits into a `u16`.
                         if !keep((word * 64) as u16 + bit.trailing_zeros() as u16) {
                             self.bits[word] ^= bit;
                         }
@@ -417,6 +442,7 @@ impl Candidates {
     pub(super) fn list_if_sparse(&mut self) {
         let words = self.window.words();
         let is_sparse = || self.count() * COMPARED_MIN < 64 * words.len() as u32;
+        // Counting comes last, because it reads all words of the window.
         if self.form == Form::Bits && self.lists && is_sparse() {
             self.list.clear();
             bits::list(words.start, &self.bits[words.clone()], &mut self.list);
@@ -459,12 +485,15 @@ impl Candidates {
     fn form_union(&mut self, postings: &[Posting<'_>]) -> Form {
         self.union_list.clear();
         for (index, posting) in postings.iter().enumerate() {
+            // Invariant: `union_list` has the rows of the postings before `index`, unsorted and
+            // perhaps repeated.
             let set = self.window.cut(posting.block(self.window.block()));
             let listed = self.union_list.len();
             let is_short = set
                 .listed()
                 .is_some_and(|rows| rows + listed <= UNION_LIST_MAX);
             if !is_short {
+                // Keeps what is listed and continues with the postings whose rows are missing.
                 self.unite_from(&postings[index..]);
                 return Form::Bits;
             }

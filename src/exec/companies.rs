@@ -51,6 +51,8 @@ pub(super) fn rows_of_companies(
     let mut total = 0;
     let mut next = lead.next_block(0);
     while let Some(block) = next {
+        // Invariant: `companies` has the matches of all blocks before this one, and `total` is the
+        // number of their rows.
         candidates.set_window(RowWindow::whole(block));
         lead.load_into(&mut candidates, block);
         for set in others {
@@ -58,11 +60,14 @@ pub(super) fn rows_of_companies(
         }
         let found = companies.len();
         let candidates = candidates.rows();
+        // These are sets of companies in the encoding of sets of rows, so an offset gives a company
+        // number.
         candidates.for_each(|offset| companies.push(CompanyNumber(Row::of(block, offset).0)));
         let rows = companies[found..]
             .iter()
             .map(|&company| of_company.get(company).len());
         total += rows.sum::<usize>();
+        // Checked after every block, so that exceeding the limit costs at most one block.
         if total > max {
             return Ok(None);
         }
@@ -88,8 +93,10 @@ pub(super) fn narrowed<O: Observer>(
     let started = O::now();
     // A look-up in a bitset takes a third of one in a list, and few rows pass either.
     let (bits, lists): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
+        // Step 0 is that of the rows themselves, so the sets are numbered from 1.
         (1..).zip(sets).partition(|(_, set)| set.is_bits());
     let mut rows = rows.to_vec();
+    // The range comes first, because testing it needs no look-up.
     retain_where(&mut rows, |row| range.contains(&row));
     let left = || Some(rows.len() as u64);
     observer.ran(StepKey::Required(0), Method::NarrowList, started, left);

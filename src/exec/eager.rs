@@ -62,6 +62,7 @@ impl Request<'_> {
     pub(crate) fn is_eager(&self, rows: &Range<u32>) -> bool {
         self.may_be_eager
             && (1..=EAGER_ROWS_MAX).contains(&rows.len())
+            // There is at least one row, so `end - 1` does not underflow.
             && Row(rows.start).block() == Row(rows.end - 1).block()
     }
 }
@@ -99,6 +100,7 @@ impl<'a> LiveSegment<'a> {
         let mut phrases = PhraseSteps::new();
         let mut evaluation = Evaluation::<O>::new(self, request, &self.rows(), &mut phrases);
         let visited = evaluation.visit(request);
+        // Only if every part of the filter was visited: an earlier stop leaves steps unknown.
         if visited.is_ok() && request.strategies.stored_counts && evaluation.is_everything() {
             let run = Run::without_visits(Strategy::StoredCount);
             let explained = evaluation.observer.explain_eager(run, None, &[]);
@@ -132,6 +134,7 @@ impl<O: Observer> Evaluated<'_, O> {
         };
         let block = self.window.block();
         for (phrase, check) in phrases.iter().zip(checks) {
+            // Invariant: the candidates have all phrases before this one.
             let started = O::now();
             self.candidates.retain(|offset| {
                 counters.rows_checked += 1;
@@ -177,6 +180,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
     ) -> Self {
         let block = Row(rows.start).block();
         let first = block * BLOCK_ROWS;
+        // Eager ranges lie in one block (`is_eager`), so their offsets do, too.
         let offsets = rows.start - first..rows.end - first;
         let window = RowWindow::covering(block, &offsets);
         let mut candidates = PooledCandidates::take();
@@ -209,6 +213,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
 
     /// Applies the steps that are left unless no row is left, and returns what was found.
     fn finish(mut self, visited: Planned<'q>) -> Result<Evaluated<'q, O>> {
+        // Skipped if the visit has already left no row.
         let applied = visited.and_then(|()| self.apply_rest());
         Ok(Evaluated {
             no_match: Stop::no_match(applied)?,
@@ -220,6 +225,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
 
     /// Applies the conditions on columns, and leaves out deleted rows.
     fn apply_rest(&mut self) -> Planned<'q> {
+        // Before the deletions, which are not read if no row is left.
         self.apply_ranges()?;
         let Some(deleted) = self.live.deleted.posting() else {
             return Ok(());
@@ -234,6 +240,8 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
     /// Applies the conditions on columns, after what is required.
     fn apply_ranges(&mut self) -> Planned<'q> {
         self.form()?;
+        // Taken, because every exclusion comes here: only the first call has conditions left to
+        // apply.
         for step in std::mem::take(&mut self.ranges) {
             let started = O::now();
             let range = BoundRange::bind(self.live.segment, &step)?;
@@ -249,6 +257,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
             Some(step) => self.load(&step),
             None if self.are_formed => Ok(()),
             None => {
+                // `fill` sets whole words, so the rows outside of the range are cut off.
                 self.candidates.fill(self.live.segment.row_count());
                 self.restrict();
                 Ok(())
@@ -291,6 +300,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
     fn applied(&mut self, part: Part<'q>, started: O::Time) -> Planned<'q> {
         let left = || self.candidates.count().into();
         self.observer.applied(part, started, left);
+        // Only an empty list is noticed: counting bits would take a pass after every step.
         if self.candidates.are_none() {
             return Err(Stop::NoMatch(part.clause));
         }
@@ -301,6 +311,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
 impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
     /// Applies a step to the candidates. Of the first two, the one with fewer rows is applied first.
     fn require(&mut self, mut step: Step<'q>) -> Planned<'q> {
+        // Invariant: `first` is set only as long as no candidates are formed.
         if !self.are_formed {
             let Some(mut first) = self.first.take() else {
                 self.first = Some(step);
@@ -331,6 +342,8 @@ impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
     }
 
     fn exclude(&mut self, step: Step<'q>) -> Planned<'q> {
+        // Exclusions are visited last, so all conditions on columns are known and narrow the
+        // candidates first.
         self.apply_ranges()?;
         let part = Part::excluded(step.clause, step.estimate);
         self.apply(&step, part, |evaluation, set| {
@@ -405,6 +418,7 @@ impl<O: Observer> Matches<O> for EagerMatches<'_, '_, O> {
             let candidates = self.evaluated.candidates.rows();
             candidates.collect(&offsets, order, &mut self.output);
             let output = &self.output;
+            // Before the check, which may drop the last row: `advance` continues after it.
             self.remaining.advance(window.block(), &offsets, output);
             self.check_phrases();
         }

@@ -85,10 +85,12 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
             let offsets = self.remaining.offsets(window);
             let candidates = self.execution.candidates();
             candidates.collect(&offsets, self.remaining.order(), &mut self.output);
+            // Before `retain_matches`, which may drop the last row: `advance` continues after it.
             if self
                 .remaining
                 .advance(window.block(), &offsets, &self.output)
             {
+                // The window has been read to its end, so the next iteration forms another.
                 self.window = None;
             }
             self.execution.retain_matches(&mut self.output);
@@ -109,6 +111,8 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
         };
         let span = self.execution.load_block_statistics(block);
         let (offset, edge) = self.remaining.start_in(block);
+        // The permutation tells the rows of a whole block, so it helps only if the block is read
+        // from its edge.
         let size = match self.execution.size_by_permutation(wanted) {
             Some(by_permutation) if offset == edge => by_permutation,
             _ => size,
@@ -117,6 +121,7 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
             Order::OldestFirst => RowWindow::from(block, offset, size, &span),
             Order::NewestFirst => RowWindow::before(block, offset, size, &span),
         };
+        // Windows grow fourfold, so that a page with fewer matches than expected needs few of them.
         self.next_size = Some(size.grown());
         self.execution.load_window(window, &span);
         self.window = Some(window);

@@ -116,6 +116,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         rows: &Range<u32>,
     ) -> Result<()> {
         let (segment, strategies) = (self.segment, self.strategies);
+        // Merging sorts all rows of a union, which does not pay off for few look-ups.
         let merges_unions = strategies.merged_unions && !are_few(rows, strategies);
         self.expected_share = plan.expected_share(segment.row_count());
         self.candidates.allow_lists(strategies.candidate_lists);
@@ -125,6 +126,7 @@ impl<'a, O: Observer> Execution<'a, O> {
             let operand = Operand::bind(segment, step, merges_unions)?;
             self.excluded.push(operand);
         }
+        // After the exclusions of the plan, as `StepKey::Excluded` numbers them.
         if let Some(deleted) = live.deleted.posting() {
             self.excluded.push(Operand::One(deleted));
         }
@@ -150,18 +152,24 @@ impl<'a, O: Observer> Execution<'a, O> {
         if let Some((lead, others)) = steps.split_first()
             && let Access::OfCompanies(rows) = &lead.access
         {
+            // Sets with many sources take too long per row, so they are combined with the
+            // candidates later.
             let looked_up = others.iter().position(Step::has_many_sources);
             let (looked_up, combined) = others.split_at(looked_up.unwrap_or(others.len()));
-            let sets: SmallVec<[Operand<'_>; 2]> =
-                looked_up.iter().map(operand).collect::<Result<_>>()?;
-            let combined: SmallVec<[Operand<'_>; 2]> =
-                combined.iter().map(operand).collect::<Result<_>>()?;
+            let mut sets: SmallVec<[Operand<'_>; 2]> = SmallVec::new();
+            for step in looked_up {
+                sets.push(operand(step)?);
+            }
             self.counters.rows_checked += rows.len() as u64;
             let rows = companies::narrowed(rows, range, &sets, &mut self.observer);
+            // Required set 0 is the narrowed list. The sets looked up for it have no set of their
+            // own.
             self.steps.push(0);
             self.steps.extend(looked_up.len() + 1..steps.len());
             self.required.push(Operand::Merged(rows));
-            self.required.extend(combined);
+            for step in combined {
+                self.required.push(operand(step)?);
+            }
             return Ok(());
         }
         self.steps.extend(0..steps.len());
@@ -194,6 +202,8 @@ impl<'a, O: Observer> Execution<'a, O> {
         let last = self.required.len().saturating_sub(1);
         let reading = self.required.iter().position(Operand::reads_titles);
         if let Some(set) = reading.filter(|&set| set < last) {
+            // Rotating keeps the order of the others. A set that led before still leads at its new
+            // index.
             self.required[set..].rotate_left(1);
             self.steps[set..].rotate_left(1);
             self.lead = if set == 0 { last } else { 0 };
@@ -223,6 +233,7 @@ impl<'a, O: Observer> Execution<'a, O> {
             Operand::Merged(rows) => rows,
             _ => return None,
         };
+        // At most 65,535 blocks with 16 rows each, so the product fits.
         let max = SCANNED_ROWS_PER_BLOCK * block_count(self.segment.row_count());
         let is_short = rows.len() <= max as usize;
         (is_short || self.is_only_required()).then_some(rows)
@@ -305,6 +316,7 @@ impl<'a, O: Observer> Execution<'a, O> {
             return total;
         }
         let mut next = self.block_at_or_after(0);
+        // Invariant: `total` is the number of matches in all blocks before this one.
         while let Some(block) = next {
             total += u64::from(self.count_of(block));
             next = self.block_at_or_after(block + 1);
@@ -341,6 +353,7 @@ impl<'e> Residual<'e, '_> {
             observer.ran(step, method, started, || Some(keeps.into()));
             keeps
         };
+        // Stops at the first step that fails, so later steps run for few rows.
         for (index, set) in self.required.iter().enumerate().skip(self.leading) {
             let (step, started) = (StepKey::Required(self.steps[index]), O::now());
             if !keeps(step, Method::LookUp, started, set.contains(row)) {
@@ -359,6 +372,7 @@ impl<'e> Residual<'e, '_> {
                 return false;
             }
         }
+        // Texts come last, because reading them takes the longest.
         for (index, phrase) in self.phrases.iter().enumerate() {
             let (step, started) = (StepKey::Phrase(index), O::now());
             if !keeps(step, Method::CheckRows, started, phrase.passes(row)) {
@@ -382,6 +396,7 @@ impl<'a> BoundRange<'a> {
     }
 
     pub(super) fn classify(&self, block: u32) -> Overlap {
+        // The column has a zone for every block.
         self.ordered.blocks[block as usize].classify(self.codes)
     }
 
@@ -398,6 +413,7 @@ impl<'a> BoundRange<'a> {
     /// The offsets of a block's rows in the ranges, if the block has a sorted permutation.
     pub(super) fn offsets(&self, block: u32) -> Option<RangeOffsets<'a>> {
         let codes = self.codes.iter();
+        // The column as a whole has permutations or none, so all ranges have offsets or none has.
         codes
             .map(|codes| self.ordered.offsets_in(block, codes))
             .collect()

@@ -60,8 +60,12 @@ impl<'a> FacetCodes<'a> {
     }
 
     fn of_all(segment: &'a Segment, facets: &[Facet]) -> Result<Vec<FacetCodes<'a>>> {
-        let of = |&facet: &Facet| FacetCodes::of(segment, facet);
-        facets.iter().map(of).collect()
+        // Collecting results loses the length, and grows the list several times.
+        let mut codes = Vec::with_capacity(facets.len());
+        for &facet in facets {
+            codes.push(FacetCodes::of(segment, facet)?);
+        }
+        Ok(codes)
     }
 }
 
@@ -75,6 +79,8 @@ pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> Result<FacetTally> 
         let column = live.segment.facet_column(facet)?;
         for row in live.deleted.rows() {
             if let Some(value) = column.get(Row(row)).checked_sub(1) {
+                // Stored cardinalities have not been compared with the rows, so the difference
+                // saturates.
                 let count = &mut counts[value as usize];
                 *count = count.saturating_sub(1);
             }
@@ -100,6 +106,7 @@ pub(super) fn tally_companies(
     // The first row of each company with rows, and the number of its rows.
     let mut firsts: SmallVec<[(Row, u64); 4]> = SmallVec::new();
     for company in companies.iter().map(rows_of) {
+        // Invariant: `rows` has the live rows of the companies before this one, company by company.
         let before = rows.len();
         rows.extend(company.iter().filter(is_live));
         let first = rows.get(before).copied();
@@ -180,6 +187,8 @@ fn tally_rows(view: &FacetCodes<'_>, rows: &[Row]) -> FacetTally {
         FacetColumn::Empty => FacetTally::default(),
         FacetColumn::Nibbles(codes) => {
             let counts = count_nibbles(codes, rows, |row| row.index());
+            // Validated codes are at most `values`, and there are at most 15 of these, so the range
+            // is in bounds.
             counted(&counts[1..=values])
         }
         FacetColumn::Bytes(Column::One(codes)) => tally_codes(
@@ -200,6 +209,7 @@ fn tally_rows(view: &FacetCodes<'_>, rows: &[Row]) -> FacetTally {
 fn tally_codes(values: usize, codes: impl ExactSizeIterator<Item = (u32, u64)>) -> FacetTally {
     let matches = codes.len();
     if matches > SORTED_CODES_MAX || values <= matches * COUNTERS_PER_MATCH_MAX {
+        // Validated codes are at most `values`, so each has a counter.
         let mut by_code: SmallVec<[u64; INLINE_COUNTERS]> = SmallVec::from_elem(0, values + 1);
         let counters = by_code.as_mut_slice();
         codes.for_each(|(code, count)| counters[code as usize] += count);
@@ -208,6 +218,7 @@ fn tally_codes(values: usize, codes: impl ExactSizeIterator<Item = (u32, u64)>) 
     let codes = codes.filter(|&(code, _)| code > 0);
     let mut codes: SmallVec<[(u32, u64); SORTED_CODES_MAX]> = codes.collect();
     codes.sort_unstable_by_key(|&(code, _)| code);
+    // Equal codes are neighbours after sorting. Code `n + 1` stands for value `n`.
     let values = codes.chunk_by(|(a, _), (b, _)| a == b);
     let count = |same: &[(u32, u64)]| same.iter().map(|&(_, count)| count).sum();
     values.map(|same| (same[0].0 - 1, count(same))).collect()
@@ -252,12 +263,14 @@ impl BlockTally<'_> {
             }
             CandidateRows::Bits { first_word, words } => (first_word, words),
         };
+        // Only with all words of a block, because that is what postings are intersected with.
         if self.intersect
             && let Ok(set) = <&BlockBits>::try_from(words)
             && self.is_intersection_cheaper(view.values, block)?
         {
             return count_by_intersection(view.values, self.segment, block, set, counts);
         }
+        // Listed once per block, for all of its facets.
         if self.listed.is_empty() {
             bits::list(first_word, words, &mut self.listed);
         }
@@ -343,8 +356,10 @@ fn count_nibbles<T>(
         }
         return counts;
     }
+    // A segment has fewer than 2³² rows, so no counter overflows.
     let mut tables = [[0_u32; NIBBLE_CODES]; 4];
     let (fours, rest) = rows.as_chunks::<4>();
+    // Neighbours go to different tables, so equal codes do not wait for each other's store.
     for four in fours {
         for (table, row) in tables.iter_mut().zip(four) {
             table[codes.get(index(row))] += 1;

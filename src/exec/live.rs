@@ -249,6 +249,7 @@ impl<'a> LiveSegment<'a> {
             let stored = |&facet: &Facet| facets::stored(self, facet);
             return facets.iter().map(stored).collect();
         }
+        // Listed rows are counted directly, without forming the candidates of each block.
         if strategies.scanned_lists
             && let Some(companies) = plan.only_companies()
         {

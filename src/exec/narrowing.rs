@@ -14,7 +14,7 @@ use crate::encoding::zone_map::Overlap;
 use crate::kernels::block::{BLOCK_ROWS, block_count};
 
 /// Up to this many rows of a block in a range are set one by one, at about a nanosecond each; comparing the
-/// codes of the whole block takes four microseconds.
+/// codes of the whole block takes six microseconds.
 const FEW_IN_RANGE_MAX: usize = 2048;
 
 /// With fewer rows of a block in the leading set, the block's permutation is not read, because the range
@@ -57,6 +57,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         let mut next = block;
         // Invariant: no block in `block..next` has matches. Each iteration returns or advances `next`.
         while next < end {
+            // Without required sets, every block may have matches.
             let led = match self.required.get(self.lead) {
                 Some(lead) => lead.next_block(next)?,
                 None => next,
@@ -95,6 +96,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         self.residual_ranges.clear();
         let mut span = 0..BLOCK_ROWS;
         for (index, range) in self.ranges.iter().enumerate() {
+            // Invariant: `span` contains the block's rows in all ranges before this one.
             if !self.strategies.block_zones {
                 self.residual_ranges.push(index);
             } else if range.classify(block) != Overlap::All {
@@ -103,6 +105,7 @@ impl<'a, O: Observer> Execution<'a, O> {
                 span = span.start.max(of_range.start)..span.end.min(of_range.end);
             }
         }
+        // If no row can be in all ranges, the permutation is not needed.
         self.permuted = if span.is_empty() {
             PermutedRange::Unknown
         } else {
@@ -118,6 +121,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         if !is_allowed || !self.required.first().is_none_or(has_many) {
             return PermutedRange::Unknown;
         }
+        // The first residual range with permutations: only dates have them.
         let mut ranges = self.residual_ranges.iter().enumerate();
         let found = ranges.find_map(|(index, &range)| {
             let offsets = self.ranges[range].offsets(block)?;
@@ -145,15 +149,20 @@ impl<'a, O: Observer> Execution<'a, O> {
     pub(super) fn load_window(&mut self, window: RowWindow, span: &Range<u32>) {
         let block = window.block();
         let before = self.window.replace(window);
+        // The windows of a block follow each other, so a block is counted once.
         let is_new = before.map(|window| window.block()) != Some(block);
         self.counters.blocks_visited += u64::from(is_new);
         let part = window.within(span);
         self.candidates.set_window(part);
+        // Each range has rows in the block, but no row of these words is in all of them.
         if part.is_empty() {
             return self.candidates.clear();
         }
         let seeded = self.seed(part);
+        // The seed has applied the first `seeded` sets.
         let end = self.required.len();
+        // A set that reads many titles waits until ranges and exclusions have left fewer
+        // candidates.
         let titles = end - usize::from(self.reads_many_titles(block));
         self.narrow_by_all(seeded..titles, block);
         // After a narrow range, exclusions, of which there may be many, are cheap.
@@ -161,7 +170,9 @@ impl<'a, O: Observer> Execution<'a, O> {
         if titles < end || self.excludes_many() {
             self.candidates.list_if_sparse();
         }
+        // Exclusions that read titles come after everything that does not.
         self.subtract(block, |set| !set.reads_titles());
+        // Empty unless a set has been left out above.
         self.narrow_by_all(seeded.max(titles)..end, block);
         self.subtract(block, |set| set.reads_titles());
         self.observe_whole_blocks(block);
@@ -170,6 +181,7 @@ impl<'a, O: Observer> Execution<'a, O> {
     /// Keeps the candidates that are in each of some required sets.
     fn narrow_by_all(&mut self, sets: Range<usize>, block: u32) {
         for set in sets {
+            // Sets only remove rows, so an empty list stays empty.
             if self.candidates.are_none() {
                 return;
             }
@@ -221,6 +233,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         let block = window.block();
         let started = O::now();
         if let PermutedRange::Few(index, offsets) = &self.permuted {
+            // The candidates are its rows, so this range is not residual any more.
             let range = self.residual_ranges.remove(*index);
             self.candidates.load_offsets(offsets);
             self.ran(StepKey::Range(range), Method::Permutation, started);
@@ -231,10 +244,12 @@ impl<'a, O: Observer> Execution<'a, O> {
                 self.candidates.fill(self.segment.row_count());
                 0
             }
+            // Ranges and exclusions narrow the rows of the whole window before any title is read.
             [_] if self.reads_many_titles(block) => {
                 self.candidates.fill(self.segment.row_count());
                 0
             }
+            // Two stored sets are intersected in one pass instead of copying the first.
             [Operand::One(first), Operand::One(second), ..] => {
                 let candidates = &mut self.candidates;
                 candidates.load_both(first.block(block), second.block(block));
@@ -299,6 +314,7 @@ impl<'a, O: Observer> Execution<'a, O> {
             let row = Row::of(block, offset);
             passes(row, ranges, residual_ranges, phrases, observer)
         });
+        // The candidates are in all ranges now, so `retain_matches` does not check them again.
         self.residual_ranges.clear();
     }
 
@@ -311,6 +327,7 @@ impl<'a, O: Observer> Execution<'a, O> {
     pub(super) fn count_of(&mut self, block: u32) -> u32 {
         let is_conjunction = self.has_nothing_else();
         match self.required.as_slice() {
+            // Two stored sets may be counted without forming candidates.
             [Operand::One(first), Operand::One(last)] if is_conjunction => {
                 let started = O::now();
                 match candidates::count_both(first.block(block), last.block(block)) {
@@ -336,11 +353,13 @@ impl<'a, O: Observer> Execution<'a, O> {
         let window = RowWindow::whole(block);
         self.counters.blocks_visited += 1;
         self.candidates.set_window(window);
+        // There are at least two required sets, so there is a last one.
         let last = self.required.len() - 1;
         let seeded = self.seed(window);
         for set in seeded.min(last)..last {
             self.narrow_by(set, block);
         }
+        // With two stored sets, the seed has applied both.
         if seeded > last {
             return self.candidates.count();
         }
@@ -358,6 +377,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         if !self.may_compare() {
             return;
         }
+        // By index, because narrowing and reporting borrow all of `self`.
         for index in 0..self.residual_ranges.len() {
             let started = O::now();
             let range = self.residual_ranges[index];

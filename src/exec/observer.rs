@@ -298,6 +298,7 @@ impl Observer for Counting {
         if counts.methods.contains(&Method::NarrowList) {
             return;
         }
+        // Stays `None` once a method does not know the number.
         counts.left = counts.left.zip(left()).map(|(sum, left)| sum + left);
         if !counts.methods.contains(&method) {
             counts.methods.push(method);
@@ -338,6 +339,7 @@ impl Observer for Counting {
         let excluded = plan.excluded.len() + usize::from(is_any_deleted);
         let excluded = (0..excluded).map(StepKey::Excluded);
         let phrases = (0..plan.phrases.len()).map(StepKey::Phrase);
+        // The order of `Plan::explain`, which finds the actual numbers by index.
         let keys = required.chain(ranges).chain(excluded).chain(phrases);
         let actuals: Vec<Option<StepActual>> = keys.map(|key| self.actual(key)).collect();
         let steps = match run.strategy {

@@ -126,6 +126,7 @@ impl<'a> Operand<'a> {
     pub(super) fn subtract(&self, candidates: &mut Candidates, block: u32) {
         match self {
             Operand::AnyPhrase(phrases) => {
+                // Stored rows first: a row that they remove needs no look at its title.
                 subtract_all(candidates, &phrases.stored, block);
                 for phrase in &phrases.checked {
                     candidates.subtract_phrase(phrase);
@@ -221,6 +222,7 @@ impl<'a> BoundPhrases<'a> {
                 check: BoundCheck::bind(segment, &phrase.check)?,
             });
         }
+        // A checked phrase has at least one source.
         let rarest = checked.iter().map(|phrase| phrase.sources[0]);
         Ok(BoundPhrases {
             leads: stored.iter().copied().chain(rarest).collect(),
@@ -268,6 +270,7 @@ impl<'a> BoundCheck<'a> {
     pub(super) fn passes(&self, row: Row) -> bool {
         let index = match &self.companies {
             None => row.index(),
+            // Every row has a company, so its code is not 0.
             Some(companies) => CompanyNumber::of_code(companies.get(row)).index(),
         };
         self.check.phrase.occurs(&self.streams, index)

@@ -68,6 +68,7 @@ impl OutputBuffer {
         order: Order,
     ) {
         let base = self.block_start + first;
+        // The spare slots take the surplus rows of the last word, which are cut off below.
         let slots = &mut self.rows[self.end..self.capacity + bits::SPARE_SLOTS];
         let listed = match order {
             Order::OldestFirst => bits::first_rows(words, offsets, base, slots),
@@ -89,6 +90,8 @@ impl OutputBuffer {
     /// Adds rows while there is room.
     pub(super) fn extend(&mut self, rows: impl Iterator<Item = u32>) {
         let free = self.rows[self.end..self.capacity].iter_mut();
+        // The free slots come first in the zip, so no row is taken from the iterator without a slot
+        // for it.
         self.end += free.zip(rows).map(|(free, row)| *free = row).count();
     }
 
@@ -99,6 +102,7 @@ impl OutputBuffer {
         let free = &mut self.rows[self.end..self.end + count];
         let first = match order {
             Order::OldestFirst => 0,
+            // `count` is at most the length, so this does not underflow.
             Order::NewestFirst => ascending.len() - count,
         };
         for (free, &row) in free.iter_mut().zip(&ascending[first..]) {
@@ -148,6 +152,7 @@ impl OutputBuffer {
     ) {
         let mut next = others.next();
         self.retain(|Row(row)| {
+            // Both are in the order of the buffer, so each of the others is passed once.
             while let Some(other) = next
                 && is_before(other, row)
             {
@@ -160,6 +165,7 @@ impl OutputBuffer {
     /// Keeps the rows that pass a test.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(Row) -> bool) {
         let mut kept = self.next;
+        // Invariant: kept rows are in `self.next..kept`, and `kept` is at most `index`.
         for index in self.next..self.end {
             let row = self.rows[index];
             self.rows[kept] = row;

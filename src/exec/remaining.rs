@@ -62,6 +62,7 @@ impl Remaining {
         let first = block * BLOCK_ROWS;
         match self.order {
             Order::OldestFirst => (self.start.saturating_sub(first), 0),
+            // The block has remaining rows, so its first row is before `end`.
             Order::NewestFirst => ((self.end - first).min(BLOCK_ROWS), BLOCK_ROWS),
         }
     }
@@ -70,6 +71,7 @@ impl Remaining {
     pub(super) fn offsets(&self, window: RowWindow) -> Range<u32> {
         let first = window.block() * BLOCK_ROWS;
         let start = self.start.saturating_sub(first).max(window.start());
+        // The window's block has remaining rows, so its first row is before `end`.
         start..(self.end - first).min(window.end())
     }
 
@@ -82,6 +84,8 @@ impl Remaining {
         output: &OutputBuffer,
     ) -> bool {
         let first = block * BLOCK_ROWS;
+        // With room left, the output has all candidates of these offsets; else there may be more
+        // after its last row.
         let is_all = output.room() > 0;
         let last = output.rows().last().filter(|_| !is_all);
         match (self.order, last) {
@@ -95,6 +99,7 @@ impl Remaining {
 
     /// Moves the next rows to the output.
     pub(super) fn take(&mut self, output: &mut OutputBuffer) {
+        // The output has at most 64 slots, so the cast does not truncate.
         let count = (output.room() as u32).min(self.end.saturating_sub(self.start));
         match self.order {
             Order::OldestFirst => {
@@ -115,6 +120,7 @@ impl Remaining {
         let rows = between(rows, &self.rows());
         let room = output.room();
         output.push_rows(rows, self.order);
+        // If all rows fit, none are left; else reading continues after the last one.
         let last = output.rows().last().filter(|_| rows.len() > room);
         match (self.order, last) {
             (Order::OldestFirst, Some(&last)) => self.start = last + 1,

@@ -56,10 +56,13 @@ impl RowWindow {
     /// words.
     pub(super) fn from(block: u32, offset: u32, size: WindowSize, span: &Range<u32>) -> RowWindow {
         let start = offset / 64 * 64;
+        // The size counts from the first row that may match, which may come after the start.
         let end = start.max(span.start) + size.0;
         RowWindow {
             block,
             start,
+            // A window that reaches the end of the span takes the rest of the block, so that the
+            // block counts as read.
             end: if end < span.end { end } else { BLOCK_ROWS },
         }
     }
@@ -111,6 +114,7 @@ impl RowWindow {
         RowWindow {
             block: self.block,
             start,
+            // At least `start`, so that a window outside of the span is empty.
             end: self.end.min(span.end).max(start),
         }
     }
@@ -156,6 +160,7 @@ impl RowWindow {
 impl WindowSize {
     /// The size in which `wanted` matches are expected, given the share of matching rows.
     pub(super) fn of(wanted: usize, share: f64) -> WindowSize {
+        // A share of 0 gives infinity. The cast saturates, and the clamp limits it.
         let rows = (wanted as f64 * HEADROOM / share) as u32;
         WindowSize(rows.clamp(MIN_ROWS, BLOCK_ROWS).next_multiple_of(64))
     }

@@ -133,7 +133,9 @@ impl<'a, O: Observer> Scan<'a, O> {
         let ([first, .., last] | [first @ last]) = *self.output.rows() else {
             return;
         };
+        // The rows are in reading order, which may descend.
         let (first, last) = (Row(first.min(last)), Row(first.max(last)));
+        // The bounds below hold for one block only.
         if first.block() != last.block() {
             return self.output.retain(|row| !deleted.contains(row));
         }
@@ -141,6 +143,7 @@ impl<'a, O: Observer> Scan<'a, O> {
         let (block, order) = (first.block(), self.remaining.order());
         let deleted = deleted.block(block).between(&offsets);
         match deleted {
+            // `None`, for a bitset, is less than any number, so bitsets get to the last arm.
             _ if deleted.listed() > Some(WALKED_PER_ROW * self.output.rows().len()) => {
                 self.output.retain(|row| !deleted.contains(row.offset()));
             }

@@ -89,6 +89,7 @@ impl Statistics for LiveSegment<'_> {
         let keys = self.segment.company_keys()?;
         let mut found = Vec::with_capacity(2 * references.len());
         let is_live = |&company: &CompanyNumber| !self.deleted.contains_company(company);
+        // A text may be a slug or a folded name as it is; once folded, it can only be a name.
         let given = references.iter().map(|reference| &*reference.slug);
         keys.by_slugs_or_names(given, &mut found);
         let folded = references.iter();
@@ -96,6 +97,7 @@ impl Statistics for LiveSegment<'_> {
         keys.by_names(folded, &mut found);
         found.retain(is_live);
         found.sort_unstable();
+        // A company may have been found by its slug and by its name.
         found.dedup();
         let rows = self.segment.rows_by_company()?;
         let describe = |company| SourceStatistics {
@@ -129,6 +131,7 @@ impl Statistics for LiveSegment<'_> {
 
     fn day_codes(&self, days: &RangeInclusive<i32>) -> Result<Option<CodeRange>> {
         let values = self.segment.days()?;
+        // Days ascend, so the codes of a range of days are consecutive.
         let first = values.partition_point(|day| day < days.start());
         let end = values.partition_point(|day| day <= days.end());
         Ok(codes_of_indexes(first, end))
@@ -152,6 +155,7 @@ impl Statistics for LiveSegment<'_> {
         let (mut min, mut max) = (0, 0);
         let mut rest = u64::from(self.segment.row_count());
         for block in ordered.blocks {
+            // Invariant: `rest` is the number of rows in this block and all later ones.
             let rows = rest.min(u64::from(BLOCK_ROWS));
             rest -= rows;
             let overlap = block.classify(codes);

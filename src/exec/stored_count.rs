@@ -30,6 +30,7 @@ impl LiveSegment<'_> {
             return Ok(Some(stored));
         }
         let deleted = self.deleted_matches(plan)?;
+        // Stored cardinalities have not been compared with the rows, so the difference saturates.
         Ok(deleted.map(|deleted| stored.saturating_sub(deleted)))
     }
 
@@ -47,6 +48,7 @@ impl LiveSegment<'_> {
             Source::Posting(posting) => tally.of_posting(*posting),
             Source::Company(company) => tally.of_company(*company),
         };
+        // The sources of a stored count are disjoint, so each deleted row counts once.
         Ok(Some(sources.iter().map(deleted_of).sum()))
     }
 

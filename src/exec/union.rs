@@ -21,6 +21,7 @@ impl<'a> ListUnion<'a> {
     pub(super) fn new(mut lists: Vec<&'a [u32]>, rows: &Range<u32>, order: Order) -> ListUnion<'a> {
         let rest = lists.iter_mut().enumerate();
         let heads = rest.map(|(list, rest)| {
+            // Cut before the first key is taken, so that every key is in the range.
             *rest = between(rest, rows);
             take_next(rest, list, order)
         });
@@ -38,6 +39,7 @@ impl Iterator for ListUnion<'_> {
     #[inline(always)]
     fn next(&mut self) -> Option<u32> {
         let head = Some(self.next.root()).filter(|&head| head != NO_KEY)?;
+        // The low half is the list's index plus one; the first cast drops the row.
         let list = head as u32 as usize - 1;
         let next = take_next(&mut self.rest[list], list, self.order);
         self.next.replace_root(list, next);
@@ -56,6 +58,8 @@ fn take_next(rest: &mut &[u32], list: usize, order: Order) -> u64 {
         Order::NewestFirst => row,
         Order::OldestFirst => !row,
     };
+    // The row is in the upper half, so keys compare by row. Lists are disjoint, so no rows are
+    // equal.
     next.map_or(NO_KEY, |&row| u64::from(key(row)) << 32 | (list as u64 + 1))
 }
 

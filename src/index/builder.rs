@@ -46,6 +46,16 @@ pub struct IndexBuilder {
 
 impl IndexBuilder {
     /// Builds in memory. The index supports everything that one in a directory does, and ends with the process.
+    ///
+    /// ```
+    /// use signaldex::{Company, IndexBuilder};
+    ///
+    /// let mut builder = IndexBuilder::in_memory();
+    /// builder.add_company(&Company::new("acme", "Acme GmbH"))?;
+    /// let index = builder.finish()?;
+    /// assert!(index.snapshot().has_company("acme")?);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     pub fn in_memory() -> IndexBuilder {
         IndexBuilder::in_storage(Arc::new(Memory::default())).expect("memory can be written to")
     }
@@ -54,6 +64,19 @@ impl IndexBuilder {
     ///
     /// Records are written to disk as they are added, so memory does not hold their text. A builder that is
     /// dropped before it is finished leaves no files.
+    ///
+    /// ```
+    /// use signaldex::{ErrorKind, Index, IndexBuilder};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let directory = folder.path().join("index");
+    ///
+    /// IndexBuilder::in_directory(&directory)?.finish()?;
+    /// assert_eq!(Index::open(&directory)?.snapshot().signal_count(), 0);
+    ///
+    /// let error = IndexBuilder::in_directory(&directory).expect_err("there is an index already");
+    /// assert_eq!(error.kind(), ErrorKind::Invalid);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// The directory already contains an index, or cannot be written.
@@ -88,6 +111,16 @@ impl IndexBuilder {
     /// Compressed records take a sixth to a quarter of their JSON, plain ones half to three quarters. Reading a
     /// page of fifty takes 10 to 20 microseconds longer, and the build about 2 microseconds per signal. Segments
     /// with less than 4 MiB of records, and new commits until they are merged, are never compressed.
+    ///
+    /// ```
+    /// use signaldex::{Company, IndexBuilder};
+    ///
+    /// // Trades memory or disk for the fastest reads of records.
+    /// let mut builder = IndexBuilder::in_memory().compress_records(false);
+    /// builder.add_company(&Company::new("acme", "Acme GmbH"))?;
+    /// assert_eq!(builder.finish()?.snapshot().company_count()?, 1);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     #[must_use]
     pub fn compress_records(mut self, compress: bool) -> IndexBuilder {
         self.compresses_records = compress;
@@ -98,6 +131,21 @@ impl IndexBuilder {
     ///
     /// [`Snapshot::changes`] accepts positions up to that many commits ago. A deleted signal takes 24 bytes while
     /// it is remembered.
+    ///
+    /// ```
+    /// use signaldex::{Company, Filter, IndexBuilder, PositionError};
+    ///
+    /// let index = IndexBuilder::in_memory().remember_deletions(1).finish()?;
+    /// let (since, mut writer) = (index.snapshot().position(), index.writer()?);
+    /// for name in ["Acme", "Acme GmbH"] {
+    ///     writer.upsert_company(&Company::new("acme", name))?;
+    ///     writer.commit()?;
+    /// }
+    /// let (snapshot, filter) = (index.snapshot(), Filter::default());
+    /// let changes = snapshot.changes(&filter, time::macros::date!(2026 - 06 - 30), &since);
+    /// assert_eq!(changes.err(), Some(PositionError::Expired)); // two commits ago
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     #[must_use]
     pub fn remember_deletions(mut self, commits: u64) -> IndexBuilder {
         self.remembered_commits = commits;
@@ -105,6 +153,15 @@ impl IndexBuilder {
     }
 
     /// Adds a company; a later one with the same slug replaces it.
+    ///
+    /// ```
+    /// use signaldex::{Added, Company, IndexBuilder};
+    ///
+    /// let mut builder = IndexBuilder::in_memory();
+    /// assert_eq!(builder.add_company(&Company::new("acme", "Acme"))?, Added::New);
+    /// assert_eq!(builder.add_company(&Company::new("acme", "Acme GmbH"))?, Added::Replaced);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The output cannot be written, or is full.
@@ -114,6 +171,19 @@ impl IndexBuilder {
 
     /// Adds a signal of a company that has been added; a later one with the same id replaces it.
     ///
+    /// ```
+    /// use signaldex::{Company, ErrorKind, IndexBuilder, Signal, SignalId};
+    ///
+    /// let mut builder = IndexBuilder::in_memory();
+    /// builder.add_company(&Company::new("acme", "Acme GmbH"))?;
+    /// builder.add_signal(&Signal::new(SignalId::MIN, "acme", "Acme hires"))?;
+    ///
+    /// let other = Signal::new(SignalId::MAX, "other", "Other hires");
+    /// let error = builder.add_signal(&other).expect_err("there is no such company");
+    /// assert_eq!(error.kind(), ErrorKind::UnknownCompany);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`UnknownCompany`](crate::ErrorKind::UnknownCompany); or the output cannot be written, or is
     /// full.
@@ -122,6 +192,19 @@ impl IndexBuilder {
     }
 
     /// Finishes the segment, makes it durable if it is in a directory, and opens it.
+    ///
+    /// ```
+    /// use signaldex::{Company, Index, IndexBuilder};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let directory = folder.path().join("index");
+    ///
+    /// let mut builder = IndexBuilder::in_directory(&directory)?;
+    /// builder.add_company(&Company::new("acme", "Acme GmbH"))?;
+    /// let index = builder.finish()?;
+    /// let opened = Index::open(&directory)?; // here, or in another process
+    /// assert_eq!(opened.snapshot().revision(), index.snapshot().revision());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// The output cannot be written.

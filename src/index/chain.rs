@@ -102,6 +102,7 @@ impl CommitDigest {
         hash.update(self.to_bytes());
         hash.update(segment.map_or([0; 32], |segment| *segment.table_digest().bytes()));
         for slug in deleted_companies {
+            // The length comes first, so that different lists of slugs never hash the same bytes.
             hash.update((slug.len() as u64).to_le_bytes());
             hash.update(slug);
         }
@@ -200,6 +201,7 @@ impl Chain {
             return Ok(Some(self.newest));
         }
         later -= 1;
+        // The newest is the last, so `later` counts backwards from it.
         if let Some(at) = self.recent.len().checked_sub(1 + later) {
             return Ok(Some(self.recent[at]));
         }
@@ -239,6 +241,7 @@ impl Chain {
     fn write_file(&mut self, kept: usize, new: (&mut u64, &mut NewFiles)) -> Result<()> {
         let recent = std::mem::take(&mut self.recent);
         let mut count = recent.len();
+        // From the newest file backwards, so that the replaced ones are the last of the list.
         let is_replaced = |file: &&Arc<ChainFile>| {
             let length = file.digests().len();
             let is_small = length <= SMALL_FILE.max(GROWTH * count);
@@ -254,6 +257,7 @@ impl Chain {
         }
         bytes.extend(recent.iter().flat_map(|digest| digest.to_bytes()));
         let count = bytes.len() / DIGEST_BYTES;
+        // The oldest digests come first and are dropped.
         let forgotten = count.saturating_sub(kept) * DIGEST_BYTES;
         let file = ChainFile::write(&bytes[forgotten..], new)?;
         self.files.push(Arc::new(file));

@@ -58,6 +58,17 @@ impl Snapshot {
     /// The position after all changes of the snapshot.
     ///
     /// Replicas have the same positions as the index that they follow.
+    ///
+    /// ```
+    /// use signaldex::{Filter, Position, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let stored = snapshot.position().to_string(); // to be kept with what was read from the snapshot
+    /// let filter = Filter::default();
+    /// let mut changes = snapshot.changes(&filter, sample::AS_OF, &Position::parse(&stored)?)?;
+    /// assert!(changes.next().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn position(&self) -> Position {
         self.position_at(self.end(), self.history.last_commit)
     }
@@ -220,6 +231,18 @@ impl<'a> Changes<'a> {
     }
 
     /// The position after the changes returned so far; that of the snapshot if there are no more.
+    ///
+    /// ```
+    /// use signaldex::{Filter, Position, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let filter = Filter::from_query_string("country=Germany")?;
+    /// let mut changes = snapshot.changes(&filter, sample::AS_OF, &Position::START)?;
+    /// assert_eq!(changes.by_ref().take(200).count(), 200);
+    /// let rest = snapshot.changes(&filter, sample::AS_OF, &changes.position())?;
+    /// assert_eq!(rest.count(), 41);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn position(&self) -> Position {
         if let Some(unchecked) = self.unchecked {
             return unchecked;
@@ -231,6 +254,17 @@ impl<'a> Changes<'a> {
     }
 
     /// Whether there are more changes. Searches for the next one if necessary.
+    ///
+    /// ```
+    /// use signaldex::{Filter, Position, sample};
+    ///
+    /// let (snapshot, filter) = (sample::index()?.snapshot(), Filter::from_query_string("q=robotics")?);
+    /// let mut changes = snapshot.changes(&filter, sample::AS_OF, &Position::START)?;
+    /// assert_eq!(changes.by_ref().take(10).count(), 10);
+    /// assert!(changes.has_more()?);
+    /// assert!(changes.by_ref().count() > 0 && !changes.has_more()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// A file that the changes are found by is damaged. The iterator ends.
@@ -261,6 +295,7 @@ impl<'a> Changes<'a> {
 
     fn search(&mut self) -> Result<()> {
         let end = self.snapshot.end();
+        // Ends because each iteration advances `searched`, at the latest to the end.
         while self.found.as_slice().is_empty() && self.searched < end && self.passes > 0 {
             self.passes -= 1;
             let candidates = self.next_candidates(self.length)?;
@@ -273,6 +308,7 @@ impl<'a> Changes<'a> {
             self.found = found.into_iter();
             self.length = (2 * self.length).min(LENGTH_MAX);
         }
+        // There are no changes up to here, so the position may move.
         if self.found.as_slice().is_empty() {
             self.given = self.searched;
         }
@@ -283,11 +319,13 @@ impl<'a> Changes<'a> {
     fn next_candidates(&self, length: usize) -> Result<Vec<Candidate>> {
         let mut first = FirstCandidates::new(length, self.snapshot.end());
         for (index, live) in (0..).zip(&self.snapshot.segments) {
+            // Invariant: `first` has the first candidates of all segments before this one.
             if !live.segment.has_changed_since(self.searched)? {
                 continue;
             }
             live.segment
                 .visit_changed_rows(self.searched, first.bound, |offset, row| {
+                    // A deleted row was written again in a later segment or has a tombstone.
                     if !live.deleted.contains(row) {
                         let address = RowAddress {
                             segment: index,
@@ -299,6 +337,7 @@ impl<'a> Changes<'a> {
                 })?;
             for tombstone in live.segment.tombstones()? {
                 let offset = tombstone.offset();
+                // The copy does not hold signals that were deleted before it was complete.
                 if offset > self.searched && offset.commit > self.since.held_since {
                     let first_commit = tombstone.first_commit;
                     first.add(offset, State::Deleted { first_commit });
@@ -325,6 +364,8 @@ impl<'a> Changes<'a> {
                     let RowAddress { segment, row } = address;
                     let live = &self.snapshot.segments[segment as usize];
                     let is_new = !is_before(live.segment.commits(row)?.first, offset);
+                    // Each live candidate has put its segment into the map, and `retain_matches`
+                    // keeps rows sorted.
                     if matches[&segment].binary_search(&row).is_ok() {
                         Some(Found::Upsert { address, is_new })
                     } else {
@@ -424,6 +465,7 @@ impl FirstCandidates {
             return;
         }
         self.candidates.push(Candidate { offset, state });
+        // Cut at twice the length, so that selecting takes constant time per candidate on average.
         if self.candidates.len() == 2 * self.length {
             self.cut();
         }
@@ -436,6 +478,7 @@ impl FirstCandidates {
             let (_, last, _) = self
                 .candidates
                 .select_nth_unstable_by_key(last, |candidate| candidate.offset);
+            // As many candidates are at or before it, so later ones are not among the first.
             self.bound = last.offset;
             self.candidates.truncate(self.length);
         }

@@ -11,6 +11,15 @@ impl Snapshot {
     /// they are read. After this, other methods meet no damage, unless another program overwrites a file, which
     /// [`Index::refresh`](crate::Index::refresh) notices.
     ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let directory = folder.path().join("index");
+    /// let index = signaldex::IndexBuilder::in_directory(&directory)?.finish()?;
+    /// index.snapshot().check()?; // when a service starts, before it answers
+    /// assert!(!index.snapshot().is_damaged());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt): the first damage; the error names the file and the section.
     ///
@@ -86,6 +95,12 @@ impl Snapshot {
 
     /// Checks everything, even if it was checked before: every byte against its checksum, the padding between
     /// sections, every record, and every posting, column and token stream against the records.
+    ///
+    /// ```
+    /// let snapshot = signaldex::sample::index()?.snapshot();
+    /// assert!(snapshot.verify().is_ok());
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The first violated rule, with the file.

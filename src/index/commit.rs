@@ -189,6 +189,7 @@ impl Committer {
                 ..Default::default()
             });
         }
+        // Before the removals: the old rows of reindexed signals are removed, too.
         let reindexed = reindexed_signals(&snapshot, changes)?;
         let history = state.manifest.history.next();
         let removals = Removals::of(&snapshot, changes, &reindexed, history.last_commit)?;
@@ -208,6 +209,7 @@ impl Committer {
             Some((new, kept)) => (Some(new), kept),
             None => (None, snapshot.segments.len()),
         };
+        // The segments after these have been copied to the new one, without the removed rows.
         let mut segments = Vec::new();
         let before = snapshot.segments.iter().zip(&removals.of_segments);
         for (live, removed) in before.take(kept) {
@@ -222,6 +224,7 @@ impl Committer {
             new.as_ref(),
         )?;
         segments.extend(new.map(|live| (live, None)));
+        // Before publishing, because the report counts what existed before the commit.
         let mut report = removals.report(&snapshot, changes, &reindexed)?;
         report.generation = self.publish(&mut state, new_files, segments, (history, chain))?;
         Ok(report)
@@ -239,6 +242,7 @@ impl Committer {
             return Ok(None);
         }
         let segments = &content.snapshot.segments;
+        // Segments that a running merge has claimed must stay.
         let free = merge::unclaimed(segments, self.merging().iter().copied().max());
         let taken = merge::choose_for_commit(free, size as u64);
         let mut create = |new_files: &mut NewFiles| {
@@ -253,6 +257,7 @@ impl Committer {
                 .as_ref()
                 .is_err_and(|error| error.kind() == ErrorKind::Corrupt)
         {
+            // Dropping the previous value removes the files of the first attempt.
             *new_files = NewFiles::new(&self.storage);
             kept = segments.len();
             filled = content.fill(create(new_files)?, kept);
@@ -337,6 +342,7 @@ fn reindexed_signals<'s>(snapshot: &'s Snapshot, changes: &Changes) -> Result<Ve
         .map(|(slug, _)| slug)
     {
         for id in snapshot.signals_of(slug)? {
+            // Signals that this commit changes are written anyway.
             if !changes.signals.contains_key(&id) {
                 reindexed.extend(snapshot.signal(id)?);
             }
@@ -372,6 +378,7 @@ impl NewContent<'_> {
             .skip(kept)
             .map(|(live, removed)| MergeInput { live, removed })
             .collect();
+        // Copied records first, so that the records of this commit replace them.
         merge::copy(&mut new, &taken, &|| false)?;
         merge::copy_tombstones(&mut new, &taken, self.remembered_from)?;
         for company in self.changes.companies.values().flatten() {
@@ -388,6 +395,7 @@ impl NewContent<'_> {
 
     /// Adds a signal, and its company if the segment does not have it.
     fn add_signal(&self, new: &mut FileBuilder, signal: &Signal<'_>) -> Result<()> {
+        // A segment holds the company of each of its signals.
         if !new.builder.has_company(&signal.company_slug) {
             let stored = self.snapshot.company_record(&signal.company_slug)?;
             let company = stored.ok_or_else(|| {

@@ -95,6 +95,8 @@ impl Snapshot {
         if bound <= cheap {
             return Ok(bound);
         }
+        // Facets without a filter of their own share one run; each other one needs a run of its
+        // own.
         let free = facets.len() - filtered.len();
         let mut cost = self.cost_of(filter, today, free)?;
         for &&facet in &filtered {

@@ -151,6 +151,7 @@ pub(super) fn create_next(
     kind: FileKind,
     next_file: &mut u64,
 ) -> Result<(u64, Box<dyn NewFile>)> {
+    // Ends because every attempt has another number.
     loop {
         let file = *next_file;
         *next_file += 1;
@@ -214,6 +215,7 @@ impl FileBuilder {
         let view = |_: &SegmentOutput| Ok(view(&*storage, &plain)?.bytes);
         let output = self.builder.finish_compressed(output, view);
         let output = output.map_err(|error| error.at(&path_of(&*storage, file)))?;
+        // Its records have been copied, so the space is freed now.
         remove(&*storage, &plain)?;
         sync_segment(&*storage, file, output)?;
         open_written(&*storage, file)
@@ -360,6 +362,7 @@ pub(super) fn read_steadily<T>(
             Err(error) => error,
         };
         let current = read_manifest(storage)?;
+        // If the manifest is still the same, no writer has removed the file.
         if error.kind() != ErrorKind::Missing || current == manifest {
             return Err(error);
         }
@@ -471,6 +474,7 @@ fn read_deleted(storage: &dyn Storage, line: &FileLine, segment: &Segment) -> Re
 /// Writes or replaces a small file, and makes its content durable.
 pub(super) fn write_file(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<()> {
     let created = match storage.create(name) {
+        // The leftover of a crash: `create` never overwrites a file.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             storage.remove(name).and_then(|()| storage.create(name))
         }

@@ -36,11 +36,32 @@ pub struct FacetCount {
 
 impl FacetCount {
     /// The label of the value.
+    ///
+    /// ```
+    /// use signaldex::{Facet, FacetCount, Filter, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let facets = snapshot.facets_of(&Filter::default(), sample::AS_OF, &[Facet::Size])?;
+    /// let mut sizes: Vec<&str> = facets.values(Facet::Size).iter().map(FacetCount::label).collect();
+    /// sizes.sort_unstable();
+    /// assert_eq!(sizes, ["1-49", "101-500", "50-100", "501+"]);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     pub fn label(&self) -> &str {
         &self.label
     }
 
     /// The number of signals; at least 1.
+    ///
+    /// ```
+    /// use signaldex::{Facet, FacetCount, Filter, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let facets = snapshot.facets_of(&Filter::default(), sample::AS_OF, &[Facet::Category])?;
+    /// let categorised: u64 = facets.values(Facet::Category).iter().map(FacetCount::count).sum();
+    /// assert_eq!(snapshot.signal_count() - categorised, 37); // signals without a category
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -68,6 +89,17 @@ impl<'de> serde::Deserialize<'de> for Facets {
 impl Facets {
     /// Counts facets by visiting every record once per facet. This slow, plain function defines the meaning of
     /// facets: the engine must agree with it.
+    ///
+    /// ```
+    /// use signaldex::{Company, Facet, Facets, Filter, Signal, SignalId};
+    ///
+    /// let mut acme = Company::new("acme", "Acme GmbH");
+    /// acme.country = Some("Germany".into());
+    /// let signal = Signal::new(SignalId::MIN, "acme", "Acme hires");
+    /// let today = time::macros::date!(2026 - 06 - 30);
+    /// let facets = Facets::of([(&signal, &acme)].into_iter(), &Filter::default(), today);
+    /// assert_eq!(facets.values(Facet::Country)[0].label(), "Germany");
+    /// ```
     pub fn of<'r>(
         records: impl Iterator<Item = (&'r Signal<'r>, &'r Company<'r>)> + Clone,
         filter: &Filter,
@@ -91,6 +123,7 @@ impl Facets {
                     };
                     let value = values.entry(key).or_insert(none);
                     value.count += 1;
+                    // The smallest label stands for all labels with the key.
                     value.label = value.label.clone().min(label);
                 }
             }
@@ -102,6 +135,19 @@ impl Facets {
     }
 
     /// The values of a facet.
+    ///
+    /// ```
+    /// use signaldex::{Facet, Filter, sample};
+    ///
+    /// let filter = Filter::from_query_string("q=robotics")?;
+    /// let facets = sample::index()?.snapshot().facets(&filter, sample::AS_OF)?;
+    /// let countries = facets.values(Facet::Country);
+    /// for country in countries {
+    ///     println!("{} ({})", country.label(), country.count());
+    /// }
+    /// assert!(countries[0].count() >= countries[1].count());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn values(&self, facet: Facet) -> &[FacetCount] {
         &self.lists[facet as usize]
     }
@@ -142,6 +188,7 @@ fn merged(mut counts: Vec<ValueCount<'_>>) -> Vec<FacetCount> {
     counts.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.label.cmp(&b.label)));
     let values = counts.chunk_by(|a, b| a.key == b.key);
     let value = |same: &[ValueCount<'_>]| FacetCount {
+        // Labels with the same key are sorted, so the first is the smallest.
         label: SmolStr::from(&*same[0].label),
         count: same.iter().map(|value| value.count).sum(),
     };
@@ -189,6 +236,7 @@ fn count_group(
     group: &[Facet],
 ) -> Result<()> {
     let tallies = |handle: &SegmentHandle| handle.live().facets(request, group);
+    // A single segment needs no merging by key, unless keys repeat in it, which `listed` handles.
     if let [only] = segments {
         for (&facet, tally) in group.iter().zip(tallies(only)?) {
             facets.lists[facet as usize] = listed(only.segment.facet(facet), tally);

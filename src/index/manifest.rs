@@ -18,7 +18,7 @@ use crate::digest::Digest;
 use crate::{Error, Result};
 
 /// The version that this release writes, and the newest version that it reads.
-const MANIFEST_VERSION: u16 = 2;
+const MANIFEST_VERSION: u16 = 1;
 
 /// Maximum bytes of a manifest, including the header: enough for about 10,000 segments, a thousand times as many
 /// as merging leaves.
@@ -205,6 +205,7 @@ impl Manifest {
         let distinct = |files: &mut dyn Iterator<Item = u64>| {
             let mut files: Vec<u64> = files.collect();
             files.sort_unstable();
+            // After sorting, ascending strictly means distinct.
             files.is_sorted_by(|a, b| a < b) && files.iter().all(|&file| file < self.next_file)
         };
         let deleted = self

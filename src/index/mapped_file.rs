@@ -114,6 +114,7 @@ impl MappedFile {
             return unchanged.map(|()| false);
         }
         thread::sleep(SETTLING_TIME);
+        // A program is writing the file; it is read at the next look.
         if self.stamp()? != now {
             return self.is_being_written(segment);
         }
@@ -122,6 +123,7 @@ impl MappedFile {
             checked => checked.err().map(|error| error.reason().to_owned()),
         };
         let mut seen = self.seen();
+        // The file may have been written while it was read.
         if self.stamp()? != now {
             drop(seen);
             return self.is_being_written(segment);

@@ -63,7 +63,6 @@ impl Snapshot {
     /// iterator ends after an error.
     ///
     /// ```
-    /// use signaldex::query::Order;
     /// use signaldex::{Company, IndexBuilder, Query, Signal, SignalId};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -110,6 +109,17 @@ pub struct Matches<'s> {
 
 impl<'s> Matches<'s> {
     /// Restarts after an id in the order. The id need not match or exist. Earlier skips are discarded.
+    ///
+    /// ```
+    /// use signaldex::query::Order;
+    /// use signaldex::{Filter, sample};
+    ///
+    /// let (snapshot, filter) = (sample::index()?.snapshot(), Filter::from_query_string("q=robotics")?);
+    /// let all = || snapshot.matches(&filter, sample::AS_OF, Order::OldestFirst);
+    /// let tenth = all().nth(9).transpose()?.expect("there are more than ten");
+    /// assert_eq!(all().after(tenth.signal.id).count(), all().count() - 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn after(mut self, id: SignalId) -> Matches<'s> {
         self.next = Some(Start::After(self.query.cursor_after(id, self.today)));
         self.slice = Vec::new().into_iter();
@@ -117,6 +127,17 @@ impl<'s> Matches<'s> {
     }
 
     /// The ids of the matches, without reading records.
+    ///
+    /// ```
+    /// use signaldex::query::Order;
+    /// use signaldex::{Filter, SignalId, sample};
+    ///
+    /// let (snapshot, filter) = (sample::index()?.snapshot(), Filter::from_query_string("q=robotics")?);
+    /// let ids = snapshot.matches(&filter, sample::AS_OF, Order::OldestFirst).ids();
+    /// let ids: Vec<SignalId> = ids.collect::<signaldex::Result<_>>()?;
+    /// assert_eq!(ids.len() as u64, snapshot.count(&filter, sample::AS_OF)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ids(mut self) -> impl FusedIterator<Item = Result<SignalId>> + 's {
         let next = move || Some(self.next_address().transpose()?.map(|(id, _)| id));
         std::iter::from_fn(next).fuse()
@@ -179,6 +200,19 @@ impl<'s> Iterator for Matches<'s> {
 impl FusedIterator for Matches<'_> {}
 
 /// An iterator over the pages of a query, returned by [`Snapshot::pages`].
+///
+/// ```
+/// use signaldex::{Query, sample};
+///
+/// let snapshot = sample::index()?.snapshot();
+/// let query = Query::from_query_string("country=Germany&limit=50")?;
+/// let mut found = 0;
+/// for page in snapshot.pages(&query, sample::AS_OF).take(3) {
+///     found += page?.len(); // a page is searched for when it is asked for
+/// }
+/// assert_eq!(found, 150);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Pages<'s> {
     snapshot: &'s Snapshot,

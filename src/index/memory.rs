@@ -57,6 +57,7 @@ impl Memory {
         let mut files = self.files();
         let file = files.by_name.get_mut(name);
         let file = file.ok_or(io::ErrorKind::NotFound)?;
+        // Fails while a view shares the file, so viewed bytes never change.
         change(Arc::get_mut(file).ok_or(io::ErrorKind::ResourceBusy)?);
         Ok(())
     }

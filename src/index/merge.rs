@@ -112,6 +112,7 @@ pub(super) fn bound(core: &Committer) -> Result<()> {
 pub(super) fn choose_for_commit(segments: &[SegmentHandle], written: u64) -> usize {
     let mut total = written;
     let is_taken = |live: &&SegmentHandle| {
+        // The limit grows with the segments that have been taken.
         let limit = COMMIT_SIZE_MIN.max(COMMIT_GROWTH.saturating_mul(total));
         total += size(live);
         size(live) <= limit
@@ -154,6 +155,7 @@ fn choose_due(
     let mut newer: u64 = segments.iter().map(size).sum();
     let first = segments.iter().position(|live| {
         newer -= size(live);
+        // Now `newer` is the size of all segments after this one.
         is_due(size(live), newer + live.deleted.row_count())
     })?;
     Some(first..segments.len())
@@ -201,12 +203,14 @@ pub(super) fn merge(
         let next_file = &mut core.lock()?.manifest.next_file;
         FileBuilder::create(&mut new_files, next_file, encoder)?
     };
+    // No lock is held while the segment is written, so that commits go on.
     let written = write_merged(core, output, inputs, is_given_up);
     let mut state = core.lock()?;
     let merged = written.map_err(|error| Committer::fail_on_io(&mut state, error))?;
     let Some(merged) = merged else {
         return Ok(());
     };
+    // Commits and other merges may have changed the segments meanwhile.
     let now = core.snapshot();
     let Some(chosen) = find(inputs, &now.segments) else {
         return Ok(());
@@ -305,6 +309,7 @@ pub(super) fn copy(
         let source = output.builder.copy_source(&input.live.segment)?;
         sources.push((input, source));
     }
+    // All companies before the first signal, because a signal needs its company.
     for (input, source) in &mut sources {
         // A later segment's record of a company replaces an earlier one's.
         for company in input.companies() {
@@ -346,6 +351,7 @@ fn deleted_since(
     let mut rows = RoaringBitmap::new();
     let mut companies = BTreeSet::new();
     for (input, current) in inputs.iter().zip(current) {
+        // Deletions are never taken back, so the difference is what was deleted meanwhile.
         for row in current.deleted.rows() - input.deleted.rows() {
             let id = input.segment.id(Row(row))?;
             rows.extend(merged.segment.row(id)?.map(|row| row.0));

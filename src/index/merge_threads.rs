@@ -149,6 +149,7 @@ impl Schedule {
 
     fn run(&self) {
         let mut state = self.lock();
+        // Ends when the writer is closing and no merge is due.
         loop {
             state = match self.next(&mut state) {
                 Task::Merge(merge) => self.merge(merge, state),
@@ -185,6 +186,7 @@ impl Schedule {
     fn next(&self, state: &mut State) -> Task {
         let now = Instant::now();
         state.stream_until = state.stream_until.filter(|&until| until > now);
+        // Before `is_closing` is looked at: merges that are due run even if the writer is closing.
         if let Some(merge) = self.due(state) {
             return Task::Merge(merge);
         }
@@ -192,6 +194,7 @@ impl Schedule {
             return Task::End;
         }
         let is_idle = state.idle_at.is_some_and(|at| at <= now);
+        // The merge of an idle writer takes all segments, so no other merge may be running.
         if !is_idle || !state.under_way.is_empty() {
             return Task::Wait;
         }
@@ -210,6 +213,7 @@ impl Schedule {
         } else {
             choose(free)?
         };
+        // `free` is the end of the list.
         let first = segments.len() - free.len() + chosen.start;
         let segments = first..first + chosen.len();
         Some(Merge {

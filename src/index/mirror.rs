@@ -171,6 +171,7 @@ impl Mirror {
         let manifest = manifest.validate()?;
         let before = self.index.as_ref().map(Index::snapshot);
         let snapshot = directory::open_snapshot(&*self.storage, &manifest, before.as_deref())?;
+        // Before it becomes the state, so that damage never does.
         snapshot.check()?;
         NewFiles::new(&self.storage).publish(&manifest)?;
         self.publish(snapshot);

@@ -113,6 +113,20 @@ pub enum Refreshed {
 impl Index {
     /// Opens the index in a directory.
     ///
+    /// ```
+    /// use signaldex::{ErrorKind, Index, IndexBuilder};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let directory = folder.path().join("index");
+    ///
+    /// let error = Index::open(&directory).expect_err("nothing has been built yet");
+    /// assert_eq!(error.kind(), ErrorKind::Missing);
+    ///
+    /// IndexBuilder::in_directory(&directory)?.finish()?;
+    /// let index = Index::open(&directory)?;
+    /// assert_eq!(index.snapshot().signal_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Missing`](crate::ErrorKind::Missing) if there is no index; `Foreign`, `NewerFormat` or
     /// `Corrupt` if the files cannot be used. The error names the file.
@@ -127,7 +141,7 @@ impl Index {
     /// clone and writer. [`IndexBuilder::in_memory`] builds a large one faster.
     ///
     /// ```
-    /// use signaldex::{Company, Filter, Index, Signal, SignalId};
+    /// use signaldex::{Company, Index, Signal, SignalId};
     ///
     /// let index = Index::in_memory()?;
     /// let mut writer = index.writer()?;
@@ -145,6 +159,19 @@ impl Index {
     }
 
     /// The current snapshot. Cost: one atomic load and a reference count.
+    ///
+    /// ```
+    /// use signaldex::{Company, Index};
+    ///
+    /// let index = Index::in_memory()?;
+    /// let before = index.snapshot();
+    /// let mut writer = index.writer()?;
+    /// writer.upsert_company(&Company::new("acme", "Acme GmbH"))?;
+    /// writer.commit()?;
+    /// assert!(index.snapshot().has_company("acme")?);
+    /// assert!(!before.has_company("acme")?, "a snapshot never changes");
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.0.current.load_full()
     }
@@ -265,6 +292,17 @@ impl Index {
 
     /// When the directory last changed, by a commit or a merge; `None` for an index in memory.
     ///
+    /// ```
+    /// use signaldex::{Index, IndexBuilder};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let directory = folder.path().join("index");
+    ///
+    /// let index = IndexBuilder::in_directory(&directory)?.finish()?;
+    /// assert!(index.changed_at().is_some());
+    /// assert!(Index::in_memory()?.changed_at().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// Cost: one query of a file's modification time.
     pub fn changed_at(&self) -> Option<SystemTime> {
         self.0.storage.changed_at(directory::MANIFEST)
@@ -272,6 +310,19 @@ impl Index {
 
     /// Opens the writer of the index. There is at most one at a time: over all processes for a directory, over all
     /// clones for an index in memory.
+    ///
+    /// ```
+    /// use signaldex::{ErrorKind, Index};
+    ///
+    /// let index = Index::in_memory()?;
+    /// let writer = index.writer()?;
+    /// let error = index.clone().writer().expect_err("there is a writer");
+    /// assert_eq!(error.kind(), ErrorKind::Locked);
+    ///
+    /// drop(writer);
+    /// assert!(index.writer().is_ok());
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Locked`](crate::ErrorKind::Locked) while another writer is open; otherwise as [`open`](Self::open).

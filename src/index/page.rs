@@ -94,12 +94,15 @@ fn search_all<O: Observer>(
     page: &mut Collected,
     mut explained: impl FnMut(usize, O::Explained),
 ) -> Result<Counters> {
+    // Matches that the page skips are collected, too: which ones come first is known only after
+    // merging.
     let to_skip = std::mem::take(&mut page.to_skip);
     let wanted = to_skip + page.room;
     let mut parts: SmallVec<[Part<'_>; 4]> = SmallVec::with_capacity(segments.len());
     for (handle, index) in segments.iter().zip(0..) {
         parts.push(Part::new(handle, index, query, wanted)?);
     }
+    // Parts that can fill the page early come first, so that later ones have few rows to search.
     parts.sort_unstable_by_key(|part| part.filled_at);
     let mut total = Counters::default();
     // Invariant: the page has the first matches of the previous parts, as many as needed.
@@ -186,6 +189,8 @@ impl<'a> Part<'a> {
         let filled_at = if rows.len() < wanted {
             u64::MAX
         } else {
+            // There are at least `wanted` rows, and at least one is wanted, so the row exists and
+            // the casts fit.
             match query.order() {
                 Order::OldestFirst => handle
                     .segment
@@ -213,10 +218,12 @@ impl<'a> Part<'a> {
         let Some(first) = first_id(self.live.segment, &rows, order)? else {
             return Ok((rows, 0));
         };
+        // Hits before the first row of this part stay before all of its matches.
         let ahead = hits.partition_point(|hit| order.puts_first(hit.id, first));
         let last = hits.last().filter(|_| hits.len() == wanted);
         let rows = match last.map(|hit| hit.id.get()) {
             Some(last) if request.strategies.early_stop => {
+                // The page is full with hits that come before this part.
                 if ahead == wanted {
                     return Ok((0..0, 0));
                 }
@@ -238,6 +245,7 @@ const INSERTED_MAX: usize = 4;
 /// Merges two sorted parts of the hits. The later part starts at an index.
 fn merge(hits: &mut [Hit], index: usize, order: Order) {
     let (before, later) = hits.split_at(index);
+    // Nothing to do if the later part follows the earlier one.
     match (before.last(), later.first()) {
         (Some(last), Some(first)) if order.puts_first(first.id, last.id) => {}
         _ => return,

@@ -100,6 +100,15 @@ impl Position {
     ///
     /// What has changed since is everything that matches. So a copy can be made by following alone, and
     /// is right though the index changes meanwhile.
+    ///
+    /// ```
+    /// use signaldex::{Filter, Position, sample};
+    ///
+    /// let (snapshot, filter) = (sample::index()?.snapshot(), Filter::from_query_string("q=robotics")?);
+    /// let changes = snapshot.changes(&filter, sample::AS_OF, &Position::START)?;
+    /// assert_eq!(changes.count() as u64, snapshot.count(&filter, sample::AS_OF)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const START: Position = Position {
         index: IndexId::NONE,
         commit: 0,
@@ -123,6 +132,16 @@ impl Position {
     }
 
     /// Reads a position.
+    ///
+    /// ```
+    /// use signaldex::{ParsePositionError, Position, sample};
+    ///
+    /// let position = sample::index()?.snapshot().position();
+    /// assert_eq!(Position::parse(&position.to_string())?, position);
+    /// assert_eq!(Position::parse("start")?, Position::START);
+    /// assert_eq!(Position::parse("yesterday"), Err(ParsePositionError::Foreign));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// The text is not a position, is damaged, or is from a later release.
@@ -170,6 +189,7 @@ impl Position {
         } else if self.held_since < history.remembered_from() {
             Err(PositionError::Expired)
         } else {
+            // `latest` is at most the last commit, so this does not underflow.
             match chain.digest(history.last_commit - self.last.number)? {
                 Some(digest) if digest == self.last.digest => Ok(self.unchecked()),
                 Some(_) => Err(PositionError::Diverged),

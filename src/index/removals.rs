@@ -46,6 +46,7 @@ impl Removals {
         };
         for live in &snapshot.segments {
             let mut rows = RoaringBitmap::new();
+            // A signal is live in at most one segment, so each is removed once.
             for (&id, pending) in &changes.signals {
                 rows.extend(removals.remove(live, id, pending.is_some())?);
             }

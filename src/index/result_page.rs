@@ -70,11 +70,35 @@ impl Eq for Hit {}
 
 impl Page {
     /// The ids, in the query's order; at most its limit.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&Query::from_query_string("q=robotics&limit=5")?, sample::AS_OF)?;
+    /// for id in page.ids() {
+    ///     assert!(snapshot.contains(id)?);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ids(&self) -> Ids<'_> {
         Ids(self.hits.iter())
     }
 
     /// The cursor of the next page; `None` if and only if no further signal matches.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let query = Query::from_query_string("q=robotics&limit=20")?;
+    /// let first = snapshot.search(&query, sample::AS_OF)?;
+    /// let query = query.into_builder().after(first.next_cursor()).build()?;
+    /// let second = snapshot.search(&query, sample::AS_OF)?;
+    /// assert_eq!((first.len(), second.len()), (20, 13));
+    /// assert!(second.next_cursor().is_none(), "it is the last page");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn next_cursor(&self) -> Option<&Cursor> {
         self.next_cursor.as_ref()
     }
@@ -85,26 +109,75 @@ impl Page {
     }
 
     /// The number of signals.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&Query::from_query_string("q=robotics&limit=5")?, sample::AS_OF)?;
+    /// assert_eq!(page.len(), 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.hits.len()
     }
 
     /// Whether nothing matches.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&Query::from_query_string("q=zebra")?, sample::AS_OF)?;
+    /// assert!(page.is_empty() && page.next_cursor().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.hits.is_empty()
     }
 
     /// The number of rows that were checked individually; all others were decided by sets.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&Query::from_query_string("q=\"series a\"")?, sample::AS_OF)?;
+    /// println!("{} rows checked for {} signals", page.rows_checked(), page.len());
+    /// assert!(page.rows_checked() <= snapshot.signal_count());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn rows_checked(&self) -> u64 {
         self.counters.rows_checked
     }
 
     /// The number of blocks whose candidates were formed.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&Query::from_query_string("q=\"series a\"")?, sample::AS_OF)?;
+    /// let (visited, skipped) = (page.blocks_visited(), page.blocks_skipped());
+    /// assert!(visited + skipped <= 1, "2,000 signals are one block");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn blocks_visited(&self) -> u64 {
         self.counters.blocks_visited
     }
 
     /// The number of blocks that were skipped.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let query = Query::from_query_string("q=robotics&dateTo=1999-12-31")?; // before the first signal
+    /// let page = snapshot.search(&query, sample::AS_OF)?;
+    /// println!("{} blocks skipped without a look at their rows", page.blocks_skipped());
+    /// assert!(page.is_empty() && page.rows_checked() == 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn blocks_skipped(&self) -> u64 {
         self.counters.blocks_skipped
     }

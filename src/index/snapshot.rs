@@ -109,6 +109,19 @@ impl Snapshot {
     }
 
     /// The identity of the index, which commits, merges and replicas keep. A rebuilt index has a new one.
+    ///
+    /// ```
+    /// use signaldex::{Company, Index};
+    ///
+    /// let index = Index::in_memory()?;
+    /// let identity = index.snapshot().identity();
+    /// let mut writer = index.writer()?;
+    /// writer.upsert_company(&Company::new("acme", "Acme GmbH"))?;
+    /// writer.commit()?;
+    /// assert_eq!(index.snapshot().identity(), identity);
+    /// assert_ne!(Index::in_memory()?.snapshot().identity(), identity);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     pub fn identity(&self) -> IndexId {
         self.identity
     }
@@ -127,11 +140,32 @@ impl Snapshot {
     }
 
     /// The generation of the snapshot; later ones have larger generations.
+    ///
+    /// ```
+    /// use signaldex::{Company, Index};
+    ///
+    /// let index = Index::in_memory()?;
+    /// let before = index.snapshot().generation();
+    /// let mut writer = index.writer()?;
+    /// writer.upsert_company(&Company::new("acme", "Acme GmbH"))?;
+    /// let report = writer.commit()?;
+    /// assert!(report.generation > before);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
     /// Whether a signal with this id exists. Cost: a binary search per segment.
+    ///
+    /// ```
+    /// use signaldex::{SignalId, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// assert!(snapshot.contains(SignalId::MAX)?);
+    /// assert!(!snapshot.contains(SignalId::MIN)?);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The ids of a file are damaged.
@@ -140,6 +174,13 @@ impl Snapshot {
     }
 
     /// Whether a company with this slug exists. Cost: a look-up per segment.
+    ///
+    /// ```
+    /// let snapshot = signaldex::sample::index()?.snapshot();
+    /// assert!(snapshot.has_company("cpp-foundry")?);
+    /// assert!(!snapshot.has_company("C++ Foundry")?, "that is its name");
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The keys of companies of a file are damaged.
@@ -161,6 +202,12 @@ impl Snapshot {
     }
 
     /// The number of live signals. Cost: one addition per segment.
+    ///
+    /// ```
+    /// let snapshot = signaldex::sample::index()?.snapshot();
+    /// assert_eq!(snapshot.signal_count(), 2000);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     pub fn signal_count(&self) -> u64 {
         self.segments
             .iter()
@@ -169,6 +216,12 @@ impl Snapshot {
     }
 
     /// The number of live companies. Cost: a look-up per company if there is more than one segment.
+    ///
+    /// ```
+    /// let snapshot = signaldex::sample::index()?.snapshot();
+    /// assert_eq!(snapshot.company_count()?, 300);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The keys of companies of a file are damaged.
@@ -180,6 +233,18 @@ impl Snapshot {
     ///
     /// `today` is the UTC date. If the query has a cursor, the date of the first page is used instead, so that
     /// all pages of a result use the same range of dates.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let query = Query::from_query_string("categories=funding&country=Germany&limit=10")?;
+    /// let page = snapshot.search(&query, sample::AS_OF)?;
+    /// assert_eq!(page.len(), 10);
+    /// assert!(page.ids().is_sorted_by(|newer, older| newer > older));
+    /// assert!(page.next_cursor().is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// A part of a file that the query needs is damaged.
@@ -194,6 +259,18 @@ impl Snapshot {
     /// Reads the records of a page's signals, in its order.
     ///
     /// The page must come from this snapshot. Signals of a page from another snapshot may be missing.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&Query::from_query_string("q=raises&limit=10")?, sample::AS_OF)?;
+    /// for item in snapshot.records(&page)? {
+    ///     assert!(item.signal.title.contains("raises"));
+    ///     println!("{}: {}", item.company_name, item.signal.title);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// A record is corrupt.
@@ -268,6 +345,15 @@ impl Snapshot {
 
     /// The exact number of signals that match.
     ///
+    /// ```
+    /// use signaldex::{Filter, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let filter = Filter::from_query_string("categories=funding")?;
+    /// assert_eq!(snapshot.count(&filter, sample::AS_OF)?, 501);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// A part of a file that the filter needs is damaged.
     ///
@@ -283,6 +369,17 @@ impl Snapshot {
 
     /// The values of all facets with their counts. Each facet is counted without its own filter.
     ///
+    /// ```
+    /// use signaldex::{Facet, Filter, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let filter = Filter::from_query_string("categories=funding&country=Germany")?;
+    /// let facets = snapshot.facets(&filter, sample::AS_OF)?;
+    /// let countries = facets.values(Facet::Country); // of all countries that could be chosen instead
+    /// assert_eq!((countries[0].label(), countries[0].count()), ("United States", 96));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// A part of a file that the filter or the facets need is damaged.
     ///
@@ -295,6 +392,17 @@ impl Snapshot {
     /// The values of the given facets with their counts. Each facet is counted without its own filter. The lists of
     /// all other facets are empty.
     ///
+    /// ```
+    /// use signaldex::{Facet, Filter, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let facets = snapshot.facets_of(&Filter::default(), sample::AS_OF, &[Facet::Category])?;
+    /// let largest = &facets.values(Facet::Category)[0];
+    /// assert_eq!((largest.label(), largest.count()), ("funding", 501));
+    /// assert!(facets.values(Facet::Country).is_empty(), "not counted");
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`facets`](Self::facets).
     ///
@@ -304,6 +412,16 @@ impl Snapshot {
     }
 
     /// Reads the signal with an id.
+    ///
+    /// ```
+    /// use signaldex::{SignalId, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let found = snapshot.signal(SignalId::MAX)?.expect("the sample has it");
+    /// assert_eq!(found.company.name, "Pomelora AG");
+    /// assert!(snapshot.signal(SignalId::MIN)?.is_none());
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Its record is corrupt.
@@ -325,6 +443,16 @@ impl Snapshot {
     }
 
     /// Reads the company with a slug, with a summary of its live signals.
+    ///
+    /// ```
+    /// use time::macros::date;
+    ///
+    /// let snapshot = signaldex::sample::index()?.snapshot();
+    /// let profile = snapshot.company("cpp-foundry")?.expect("the sample has it");
+    /// assert_eq!((&*profile.company.name, profile.signal_count), ("C++ Foundry", 3));
+    /// assert_eq!(profile.latest_signal_date, Some(date!(2026 - 02 - 02)));
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Its record is corrupt.
@@ -355,6 +483,16 @@ impl Snapshot {
 
     /// Iterates over all live signals, segment by segment, in no particular order.
     ///
+    /// ```
+    /// let snapshot = signaldex::sample::index()?.snapshot();
+    /// let mut undated = 0;
+    /// for found in snapshot.scan() {
+    ///     undated += usize::from(found?.signal.date.is_none());
+    /// }
+    /// assert_eq!(undated, 34);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
     /// Cost: reads every record; meant for tests, exports and checks.
     pub fn scan(&self) -> impl Iterator<Item = Result<Found<'_>>> + '_ {
         self.segments.iter().flat_map(|live| {
@@ -365,6 +503,16 @@ impl Snapshot {
     }
 
     /// Iterates over all live companies, in no particular order.
+    ///
+    /// ```
+    /// let snapshot = signaldex::sample::index()?.snapshot();
+    /// let mut countries = std::collections::BTreeSet::new();
+    /// for company in snapshot.scan_companies() {
+    ///     countries.extend(company?.country);
+    /// }
+    /// assert!(countries.contains("Japan"));
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// Cost: reads every record; meant for tests, exports and checks.
     pub fn scan_companies(&self) -> impl Iterator<Item = Result<Company<'_>>> + '_ {
@@ -386,6 +534,7 @@ impl Snapshot {
             let (all, (live, own)) = (Arc::clone(&keys), keys[index]);
             let is_live = move |&company: &CompanyNumber| {
                 let slug = own.slug(company);
+                // The newest segment that has a company decides.
                 let mut newer = all[index + 1..].iter();
                 !live.deleted.contains_company(company)
                     && newer.all(|(newer, keys)| {
@@ -408,6 +557,7 @@ impl Snapshot {
 
     /// The latest segment and the number of a live company.
     fn company_address(&self, slug: &str) -> Result<Option<(&SegmentHandle, CompanyNumber)>> {
+        // The newest record of a company replaces earlier ones.
         for live in self.segments.iter().rev() {
             if let Some(company) = live.company_by_slug(slug)? {
                 return Ok(Some((live, company)));
@@ -418,6 +568,17 @@ impl Snapshot {
 
     /// Explains how a query is answered: runs the page and the count as [`search`](Self::search) and
     /// [`count`](Self::count) do, and again with observed steps.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let query = Query::from_query_string("q=\"series a\"&country=Germany")?;
+    /// let explanation = snapshot.explain(&query, sample::AS_OF)?;
+    /// println!("{explanation}");
+    /// assert_eq!(explanation.matches, snapshot.count(query.filter(), sample::AS_OF)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`search`](Self::search) and [`count`](Self::count).
@@ -455,6 +616,12 @@ impl Snapshot {
 
     /// Bytes of all segment files, as in [`statistics`](Self::statistics).
     ///
+    /// ```
+    /// let snapshot = signaldex::sample::index()?.snapshot();
+    /// assert_eq!(snapshot.file_bytes(), snapshot.statistics()?.bytes);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
     /// Cost: one addition per segment.
     pub fn file_bytes(&self) -> u64 {
         let files = self.segments.iter();
@@ -463,8 +630,19 @@ impl Snapshot {
 
     /// Statistics of segments, rows and bytes.
     ///
+    /// ```
+    /// let statistics = signaldex::sample::index()?.snapshot().statistics()?;
+    /// assert_eq!((statistics.signals, statistics.segments), (2000, 1));
+    /// let (section, bytes) = &statistics.sections[0];
+    /// println!("the largest section, {section}, takes {bytes} of {} bytes", statistics.bytes);
+    /// assert!(*bytes < statistics.bytes);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`company_count`](Self::company_count).
+    ///
+    /// Cost: that of [`company_count`](Self::company_count), and an addition per section of each segment.
     pub fn statistics(&self) -> Result<IndexStatistics> {
         let segments = self.segments.iter();
         let mut sections = added_up(segments.flat_map(|live| live.segment.section_sizes()));
@@ -488,6 +666,15 @@ impl Snapshot {
     /// The entropy bound of each section: the bytes that it would take if each symbol, or each set of rows,
     /// were coded by itself, as docs/format.md says. A name stands for all segments, as in
     /// [`IndexStatistics::sections`].
+    ///
+    /// ```
+    /// let snapshot = signaldex::sample::index()?.snapshot();
+    /// let bounds = snapshot.entropy_bounds()?;
+    /// let (bound, taken) = (bounds.iter().map(|(_, bytes)| bytes).sum(), snapshot.file_bytes() as f64);
+    /// println!("{taken} bytes are taken where {bound:.0} might do");
+    /// assert!((0.0..taken).contains(&bound));
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A file of the index is damaged.
@@ -525,6 +712,7 @@ fn found(live: &SegmentHandle, row: Row) -> Result<Found<'_>> {
 fn added_up<T: std::ops::AddAssign>(named: impl Iterator<Item = (String, T)>) -> Vec<(String, T)> {
     let mut sums: Vec<(String, T)> = Vec::new();
     for (name, number) in named {
+        // There are few names, so searching them one by one suffices.
         match sums.iter_mut().find(|(other, _)| *other == name) {
             Some((_, sum)) => *sum += number,
             None => sums.push((name, number)),

@@ -83,6 +83,7 @@ impl Directory {
         fs::create_dir_all(&self.0)
             .map_err(|error| Error::io("create the directory", error).at(&self.0))?;
         for path in new {
+            // A new directory is durable once its parent is synced.
             let above = path.parent().filter(|above| !above.as_os_str().is_empty());
             let above = above.unwrap_or(Path::new("."));
             Directory::new(above)

@@ -52,6 +52,20 @@ impl Writer {
 
     /// Adds a signal, or replaces the one with its id.
     ///
+    /// ```
+    /// use signaldex::{Signal, SignalId, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let mut writer = index.writer()?;
+    /// let signal = Signal::new(SignalId::MAX, "cpp-foundry", "C++ Foundry hires");
+    /// writer.upsert_signal(&signal)?; // replaces the one with that id
+    /// writer.commit()?;
+    /// let snapshot = index.snapshot();
+    /// let found = snapshot.signal(SignalId::MAX)?.expect("it was committed");
+    /// assert_eq!(found.signal, signal);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`UnknownCompany`](crate::ErrorKind::UnknownCompany); [`Invalid`](crate::ErrorKind::Invalid) if its texts have more
     /// than 16 MiB; as [`has_company`](Self::has_company).
@@ -93,6 +107,18 @@ impl Writer {
 
     /// Deletes a signal. Returns whether it existed.
     ///
+    /// ```
+    /// use signaldex::{SignalId, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let mut writer = index.writer()?;
+    /// assert!(writer.delete_signal(SignalId::MAX)?);
+    /// assert!(!writer.delete_signal(SignalId::MIN)?, "there was none");
+    /// writer.commit()?;
+    /// assert_eq!(index.snapshot().signal_count(), 1999);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`has_signal`](Self::has_signal); then nothing is pending.
     pub fn delete_signal(&mut self, id: SignalId) -> Result<bool> {
@@ -103,6 +129,20 @@ impl Writer {
 
     /// Adds a company, or replaces the one with its slug. Its signals are found by its new fields after the
     /// commit.
+    ///
+    /// ```
+    /// use signaldex::{Company, Filter, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let mut writer = index.writer()?;
+    /// let mut company = Company::new("cpp-foundry", "C++ Foundry");
+    /// company.country = Some("Belgium".into());
+    /// writer.upsert_company(&company)?;
+    /// writer.commit()?;
+    /// let filter = Filter::from_query_string("country=Belgium")?;
+    /// assert_eq!(index.snapshot().count(&filter, sample::AS_OF)?, 3); // its signals
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) if its slug is empty or its texts have more than 16 MiB.
@@ -119,6 +159,17 @@ impl Writer {
 
     /// Adds or replaces several companies.
     ///
+    /// ```
+    /// use signaldex::{Company, Index};
+    ///
+    /// let index = Index::in_memory()?;
+    /// let mut writer = index.writer()?;
+    /// let names = [("acme", "Acme GmbH"), ("example", "Example, Inc.")];
+    /// writer.upsert_companies(names.map(|(slug, name)| Company::new(slug, name)))?;
+    /// assert_eq!(writer.commit()?.companies_written, 2);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`upsert_company`](Self::upsert_company), at the first record that is refused; those before it stay
     /// pending.
@@ -132,6 +183,19 @@ impl Writer {
     }
 
     /// Deletes a company. Returns whether it existed.
+    ///
+    /// ```
+    /// use signaldex::{CompanyDeletion, ErrorKind, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let mut writer = index.writer()?;
+    /// let refused = writer.delete_company("cpp-foundry", CompanyDeletion::Restrict);
+    /// assert_eq!(refused.map_err(|error| error.kind()), Err(ErrorKind::Invalid));
+    ///
+    /// writer.delete_company("cpp-foundry", CompanyDeletion::Cascade)?;
+    /// assert_eq!(writer.commit()?.signals_deleted, 3);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) if it has signals and `deletion` is [`CompanyDeletion::Restrict`].
@@ -155,6 +219,16 @@ impl Writer {
 
     /// Whether a company exists, including pending changes.
     ///
+    /// ```
+    /// use signaldex::{Company, Index};
+    ///
+    /// let index = Index::in_memory()?;
+    /// let mut writer = index.writer()?;
+    /// writer.upsert_company(&Company::new("acme", "Acme GmbH"))?;
+    /// assert!(writer.has_company("acme")? && !index.snapshot().has_company("acme")?);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Snapshot::has_company`](super::Snapshot::has_company).
     pub fn has_company(&self, slug: &str) -> Result<bool> {
@@ -165,6 +239,16 @@ impl Writer {
     }
 
     /// Whether a signal with this id exists, including pending changes.
+    ///
+    /// ```
+    /// use signaldex::{SignalId, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let mut writer = index.writer()?;
+    /// writer.delete_signal(SignalId::MAX)?;
+    /// assert!(!writer.has_signal(SignalId::MAX)? && index.snapshot().contains(SignalId::MAX)?);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Snapshot::contains`](super::Snapshot::contains).
@@ -177,6 +261,20 @@ impl Writer {
 
     /// Makes all changes since the last commit durable and visible, atomically.
     ///
+    /// ```
+    /// use signaldex::{Company, Index, Signal, SignalId};
+    ///
+    /// let index = Index::in_memory()?;
+    /// let mut writer = index.writer()?;
+    /// writer.upsert_company(&Company::new("acme", "Acme GmbH"))?;
+    /// writer.upsert_signal(&Signal::new(SignalId::MIN, "acme", "Acme hires"))?;
+    /// assert_eq!(index.snapshot().signal_count(), 0);
+    /// let report = writer.commit()?;
+    /// assert_eq!((report.companies_written, report.signals_written), (1, 1));
+    /// assert_eq!(index.snapshot().signal_count(), 1);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The directory cannot be written: the last commit stays, and the changes stay pending. If a sync fails, the
     /// state on disk is unknown, and the writer refuses all further changes
@@ -186,6 +284,7 @@ impl Writer {
     /// an index in memory does not wait. Readers are not blocked.
     pub fn commit(&mut self) -> Result<CommitReport> {
         let report = self.core.commit(&self.pending)?;
+        // Only after success: if the commit fails, the changes stay pending.
         self.pending = Changes::default();
         self.merges.wake(report.signals_written);
         // The commit is complete. The next commit reports why merging failed.
@@ -194,6 +293,19 @@ impl Writer {
     }
 
     /// Merges all segments into one without deleted rows. Pending changes stay pending.
+    ///
+    /// ```
+    /// use signaldex::{SignalId, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let mut writer = index.writer()?;
+    /// writer.delete_signal(SignalId::MAX)?;
+    /// writer.commit()?;
+    /// writer.compact()?;
+    /// let statistics = index.snapshot().statistics()?;
+    /// assert_eq!((statistics.segments, statistics.deleted_rows), (1, 0));
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -204,6 +316,20 @@ impl Writer {
     }
 
     /// Waits until there are no segments left to merge.
+    ///
+    /// ```
+    /// use signaldex::{Signal, SignalId, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let mut writer = index.writer()?;
+    /// for id in (1..=20).filter_map(SignalId::new) {
+    ///     writer.upsert_signal(&Signal::new(id, "cpp-foundry", "C++ Foundry hires"))?;
+    ///     writer.commit()?;
+    /// }
+    /// writer.wait_for_merges();
+    /// assert!(index.snapshot().statistics()?.segments < 20);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
     pub fn wait_for_merges(&mut self) {
         self.merges.wait();
     }
@@ -217,6 +343,7 @@ impl Writer {
     fn live_signals_of(&self, slug: &str) -> Result<Vec<SignalId>> {
         let stored = self.core.snapshot().signals_of(slug)?;
         let mut ids: BTreeSet<SignalId> = stored.into_iter().collect();
+        // A pending record replaces the stored one, and may have another company.
         for (id, pending) in &self.pending.signals {
             match pending {
                 Some(signal) if signal.company_slug == slug => ids.insert(*id),

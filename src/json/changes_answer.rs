@@ -47,6 +47,18 @@ impl ChangesAnswer {
 
     /// Adds a change, unless the answer would then have more than
     /// [`PAGE_BYTES_MAX`](crate::query::limits::PAGE_BYTES_MAX) bytes; the first is always added. Returns whether it was.
+    ///
+    /// ```
+    /// use signaldex::json::{ChangesAnswer, Rendering};
+    /// use signaldex::{Filter, Position, sample};
+    ///
+    /// let (snapshot, filter) = (sample::index()?.snapshot(), Filter::from_query_string("q=robotics")?);
+    /// let mut answer = ChangesAnswer::new(Rendering::Whole);
+    /// for change in snapshot.changes(&filter, sample::AS_OF, &Position::START)? {
+    ///     assert!(answer.push(&change?), "few records are never too long");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn push(&mut self, change: &Change<'_>) -> bool {
         match (change, self.rendering) {
             (Change::Upsert { item, is_new }, Rendering::Short) => {
@@ -71,6 +83,13 @@ impl ChangesAnswer {
     }
 
     /// Completes the answer with the position after its changes and whether there are more.
+    ///
+    /// ```
+    /// use signaldex::json::{ChangesAnswer, Rendering};
+    ///
+    /// let body = ChangesAnswer::new(Rendering::Whole).finish("start", false);
+    /// assert_eq!(body, br#"{"data":{"changes":[],"next":"start","more":false}}"#);
+    /// ```
     pub fn finish(self, next: &str, more: bool) -> Vec<u8> {
         let mut bytes = self.items.into_bytes();
         bytes.extend_from_slice(br#"],"next":"#);

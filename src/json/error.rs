@@ -13,11 +13,23 @@ pub struct RecordError {
 
 impl RecordError {
     /// The field as a path such as `funding.amount`; `None` if the whole line is invalid.
+    ///
+    /// ```
+    /// let line = br#"{"id": 7, "slug": "7", "title": "Acme", "companySlug": "acme", "funding": {"amount": -1}}"#;
+    /// let error = signaldex::json::parse_signal(line).expect_err("the amount is negative");
+    /// assert_eq!(error.field(), Some("funding.amount"));
+    /// ```
     pub fn field(&self) -> Option<&'static str> {
         self.field
     }
 
     /// What is wrong, and what is allowed. Shows at most 64 characters of the line.
+    ///
+    /// ```
+    /// let error = signaldex::json::parse_signal(b"{").expect_err("it is not an object");
+    /// println!("{}", error.reason());
+    /// assert_eq!(error.field(), None);
+    /// ```
     pub fn reason(&self) -> &str {
         &self.reason
     }

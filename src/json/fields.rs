@@ -55,6 +55,12 @@ const SIGNAL_FIELDS: &[&str] = &[
 
 impl RecordKind {
     /// The fields of the record, as paths such as `funding.amount`.
+    ///
+    /// ```
+    /// use signaldex::json::RecordKind;
+    ///
+    /// assert!(RecordKind::Signal.fields().contains(&"funding.amount"));
+    /// ```
     pub fn fields(self) -> &'static [&'static str] {
         match self {
             RecordKind::Company => COMPANY_FIELDS,

@@ -16,6 +16,13 @@ use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 
 /// Parses a signal, borrowing texts without escapes.
 ///
+/// ```
+/// let line = br#"{"id": "7", "slug": "7", "title": "Acme hires", "companySlug": "acme"}"#;
+/// let signal = signaldex::json::parse_signal(line)?;
+/// assert_eq!((signal.id.get(), &*signal.title), (7, "Acme hires"));
+/// # Ok::<(), signaldex::json::RecordError>(())
+/// ```
+///
 /// # Errors
 /// The line is not UTF-8, not one JSON object, or breaks a rule of a field.
 ///
@@ -33,6 +40,16 @@ pub(super) fn parse_signal_noting<'de>(
 }
 
 /// Parses a company, borrowing texts without escapes.
+///
+/// ```
+/// use signaldex::json::parse_company;
+///
+/// let company = parse_company(br#"{"slug": "acme", "name": "Acme GmbH", "employees": 120}"#)?;
+/// assert_eq!(company.employees, Some(120));
+/// let error = parse_company(br#"{"slug": "acme"}"#).expect_err("there is no name");
+/// assert_eq!(error.field(), Some("name"));
+/// # Ok::<(), signaldex::json::RecordError>(())
+/// ```
 ///
 /// # Errors
 /// The line is not UTF-8, not one JSON object, or breaks a rule of a field.

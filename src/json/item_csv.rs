@@ -29,6 +29,12 @@ pub const CSV_COLUMNS: [&str; 17] = [
 ];
 
 /// Appends the header row.
+///
+/// ```
+/// let mut rows = Vec::new();
+/// signaldex::json::write_csv_header(&mut rows);
+/// assert!(rows.starts_with(b"id,slug,title,") && rows.ends_with(b"\r\n"));
+/// ```
 pub fn write_csv_header(output: &mut Vec<u8>) {
     output.extend_from_slice(CSV_COLUMNS.join(",").as_bytes());
     output.extend_from_slice(b"\r\n");

@@ -67,6 +67,17 @@ pub struct Line<'a> {
 impl Lines {
     /// Opens a file, or standard input if the path is `-`.
     ///
+    /// ```
+    /// use signaldex::json::Lines;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("lines");
+    ///
+    /// std::fs::write(&path, "one\ntwo\n")?;
+    /// let lines = Lines::open(&path)?;
+    /// assert_eq!((lines.path(), lines.total_bytes()), (&*path, Some(8)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// The file cannot be opened or its beginning cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Lines> {
@@ -108,6 +119,20 @@ impl Lines {
 
     /// The next line that is not blank; `None` at the end. Lines end with `\n` or `\r\n`. A byte order mark at
     /// the start is skipped.
+    ///
+    /// ```
+    /// # use signaldex::json::Lines;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("lines");
+    /// std::fs::write(&path, "one\n\nthree\n")?;
+    /// let mut lines = Lines::open(&path)?;
+    /// let mut numbers = Vec::new();
+    /// while let Some(line) = lines.next_line()? {
+    ///     numbers.push(line.number);
+    /// }
+    /// assert_eq!(numbers, [1, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// The file cannot be read ([`Io`](crate::ErrorKind::Io)) or its compressed data is damaged or cut

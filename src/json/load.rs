@@ -156,6 +156,22 @@ pub fn load(
 
 /// Loads files one after another, companies before their signals, with callbacks for progress and skipped
 /// lines.
+///
+/// ```
+/// use signaldex::IndexBuilder;
+/// use signaldex::json::{Loader, OnInvalid};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("companies");
+///
+/// std::fs::write(&path, "slug,name\nacme,Acme GmbH\n,nameless\n")?; // CSV
+/// let mut skipped = Vec::new();
+/// let mut loader = Loader::new(OnInvalid::Skip).on_rejected(|line| skipped.push(line.line));
+/// loader.companies(&path, &mut IndexBuilder::in_memory())?;
+/// assert_eq!((loader.report().companies, loader.report().rejected), (1, 1));
+/// drop(loader);
+/// assert_eq!(skipped, [3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Loader<'c> {
     on_invalid: OnInvalid,
     on_rejected: Box<dyn FnMut(&Rejected) + 'c>,
@@ -181,6 +197,19 @@ impl<'c> Loader<'c> {
     }
 
     /// Rejects records with unknown fields instead of counting the fields.
+    ///
+    /// ```
+    /// use signaldex::json::{Loader, OnInvalid};
+    /// use signaldex::{ErrorKind, IndexBuilder};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("companies");
+    ///
+    /// std::fs::write(&path, r#"{"slug": "acme", "name": "Acme", "contry": "Germany"}"#)?;
+    /// let mut loader = Loader::new(OnInvalid::Stop).strict();
+    /// let refused = loader.companies(&path, &mut IndexBuilder::in_memory());
+    /// assert_eq!(refused.map_err(|error| error.kind()), Err(ErrorKind::Invalid));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn strict(mut self) -> Loader<'c> {
         self.company_fields = UnknownFields::Refused(RecordKind::Company);
@@ -189,6 +218,19 @@ impl<'c> Loader<'c> {
     }
 
     /// Reads the field `theirs` of the files as the field `ours`, such as `funding.stage`.
+    ///
+    /// ```
+    /// use signaldex::IndexBuilder;
+    /// use signaldex::json::{Loader, OnInvalid};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("companies");
+    ///
+    /// std::fs::write(&path, r#"{"id": "acme", "title": "Acme GmbH"}"#)?;
+    /// let mut loader = Loader::new(OnInvalid::Stop).renamed("id", "slug")?.renamed("title", "name")?;
+    /// loader.companies(&path, &mut IndexBuilder::in_memory())?;
+    /// assert_eq!(loader.report().companies, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// There is no field `ours` ([`Invalid`](crate::ErrorKind::Invalid)).
@@ -205,6 +247,21 @@ impl<'c> Loader<'c> {
     }
 
     /// Sets a callback for progress, called every few hundred records and at the end of a file.
+    ///
+    /// ```
+    /// use signaldex::IndexBuilder;
+    /// use signaldex::json::{Loader, OnInvalid};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("companies");
+    ///
+    /// std::fs::write(&path, r#"{"slug": "acme", "name": "Acme GmbH"}"#)?;
+    /// let mut records = 0;
+    /// let mut loader = Loader::new(OnInvalid::Stop).on_progress(|progress| records = progress.records);
+    /// loader.companies(&path, &mut IndexBuilder::in_memory())?;
+    /// drop(loader);
+    /// assert_eq!(records, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn on_progress(mut self, tell: impl FnMut(Progress) + 'c) -> Loader<'c> {
         self.on_progress = Box::new(tell);
@@ -236,6 +293,21 @@ impl<'c> Loader<'c> {
     }
 
     /// Loads a file of signals, whose companies the sink knows; `-` is standard input.
+    ///
+    /// ```
+    /// use signaldex::json::{Loader, OnInvalid};
+    /// use signaldex::{Company, Index};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("signals");
+    ///
+    /// std::fs::write(&path, "id,slug,title,companySlug\n7,acme-7,Acme hires,acme\n")?; // CSV
+    /// let (index, mut loader) = (Index::in_memory()?, Loader::new(OnInvalid::Stop));
+    /// let mut writer = index.writer()?;
+    /// writer.upsert_company(&Company::new("acme", "Acme GmbH"))?;
+    /// loader.signals(&path, &mut writer)?;
+    /// assert_eq!(writer.commit()?.signals_written, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// The file cannot be read, the sink fails, or, with [`OnInvalid::Stop`], a line breaks a
@@ -271,6 +343,20 @@ impl<'c> Loader<'c> {
     }
 
     /// The unknown fields, over all files; empty if [`strict`](Self::strict) rejects their records.
+    ///
+    /// ```
+    /// use signaldex::IndexBuilder;
+    /// use signaldex::json::{Loader, OnInvalid};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("companies");
+    ///
+    /// std::fs::write(&path, r#"{"slug": "acme", "name": "Acme GmbH", "contry": "Germany"}"#)?;
+    /// let mut loader = Loader::new(OnInvalid::Stop);
+    /// loader.companies(&path, &mut IndexBuilder::in_memory())?;
+    /// let [unknown] = &loader.unknown_fields()[..] else { panic!("one field is misspelt") };
+    /// assert_eq!((&*unknown.name, unknown.nearest), ("contry", Some("country")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn unknown_fields(&self) -> Vec<UnknownField> {
         let fields = [&self.company_fields, &self.signal_fields];
         fields

@@ -33,6 +33,17 @@ pub struct SearchData<'a> {
 }
 
 /// A signal in a search result.
+///
+/// ```
+/// use signaldex::json::{Data, SignalItem};
+/// use signaldex::{Signal, SignalId};
+///
+/// let signal = Signal::new(SignalId::MIN, "acme", "Acme hires");
+/// let item = SignalItem { signal: &signal, company_name: "Acme GmbH" };
+/// let body = serde_json::to_value(Data { data: item })?;
+/// assert_eq!(body["data"]["id"], "1");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SignalItem<'a> {
     /// The signal.
@@ -67,6 +78,18 @@ pub struct CompanyDetail<'a> {
 }
 
 /// The filter options: values with counts, in the given order of facets.
+///
+/// ```
+/// use signaldex::json::FilterOptions;
+/// use signaldex::{Facet, Filter, sample};
+///
+/// let (filter, facets) = (Filter::from_query_string("country=Kenya")?, [Facet::Country]);
+/// let counts = sample::index()?.snapshot().facets_of(&filter, sample::AS_OF, &facets)?;
+/// let options = FilterOptions { counts: &counts, facets: &facets };
+/// let body = serde_json::to_value(options)?;
+/// assert_eq!(body["countries"][0]["value"], "United States");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FilterOptions<'a> {
     /// The counts.

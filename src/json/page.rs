@@ -95,16 +95,43 @@ impl SearchAnswer {
     }
 
     /// The bytes of the answer, without the cursor of the next page.
+    ///
+    /// ```
+    /// use signaldex::json::{Rendering, SearchAnswer};
+    ///
+    /// let answer = SearchAnswer::with_capacity(0, Rendering::Whole);
+    /// assert_eq!(answer.byte_count(), br#"{"data":{"items":["#.len());
+    /// ```
     pub fn byte_count(&self) -> usize {
         self.items.byte_count()
     }
 
     /// Keeps the first `items` items: for a client that may have no more of them.
+    ///
+    /// ```
+    /// use signaldex::json::{Rendering, SearchAnswer};
+    /// use signaldex::{Signal, SignalId};
+    ///
+    /// let mut answer = SearchAnswer::with_capacity(2, Rendering::Whole);
+    /// for id in [SignalId::MAX, SignalId::MIN] {
+    ///     answer.push(&Signal::new(id, "acme", "Acme hires"), "Acme GmbH");
+    /// }
+    /// answer.truncate(1);
+    /// assert_eq!(answer.len(), 1);
+    /// ```
     pub fn truncate(&mut self, items: usize) {
         self.items.truncate(items);
     }
 
     /// Completes the answer with the cursor of the next page.
+    ///
+    /// ```
+    /// use signaldex::json::{Rendering, SearchAnswer};
+    ///
+    /// let answer = SearchAnswer::with_capacity(0, Rendering::Whole);
+    /// assert!(answer.is_empty());
+    /// assert_eq!(answer.finish(None), br#"{"data":{"items":[],"nextCursor":null}}"#);
+    /// ```
     pub fn finish(self, next_cursor: Option<&str>) -> Vec<u8> {
         let mut bytes = self.items.into_bytes();
         bytes.extend_from_slice(br#"],"nextCursor":"#);

@@ -10,11 +10,33 @@ use super::written::{IdText, InstantText, MemberValue};
 use crate::signal::{Company, Hiring, Signal, SignalId};
 
 /// Appends a signal as one line, every field present and the end of line included.
+///
+/// ```
+/// use signaldex::json::{parse_signal, write_signal};
+/// use signaldex::{Signal, SignalId};
+///
+/// let signal = Signal::new(SignalId::MIN, "acme", "Acme hires");
+/// let mut line = Vec::new();
+/// write_signal(&mut line, &signal);
+/// assert_eq!(parse_signal(&line)?, signal);
+/// # Ok::<(), signaldex::json::RecordError>(())
+/// ```
 pub fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
     write_line(output, &SignalLine(signal));
 }
 
 /// Appends a company as one line, every field present and the end of line included.
+///
+/// ```
+/// use signaldex::Company;
+/// use signaldex::json::{parse_company, write_company};
+///
+/// let company = Company::new("acme", "Acme GmbH");
+/// let mut line = Vec::new();
+/// write_company(&mut line, &company);
+/// assert_eq!(parse_company(&line)?, company);
+/// # Ok::<(), signaldex::json::RecordError>(())
+/// ```
 pub fn write_company(output: &mut Vec<u8>, company: &Company<'_>) {
     write_line(output, &CompanyLine(company));
 }

@@ -36,6 +36,7 @@ pub(crate) fn ones(first_word: usize, words: &[u64]) -> impl Iterator<Item = u16
     let indices = first_word..;
     indices.zip(words).flat_map(|(index, &word)| WordOnes {
         word,
+        // A block has 1,024 words, so the offset of a word's first row fits into a `u16`.
         base: index as u16 * 64,
     })
 }
@@ -47,6 +48,8 @@ pub(crate) fn ones(first_word: usize, words: &[u64]) -> impl Iterator<Item = u16
 pub(crate) fn list(first_word: usize, words: &[u64], offsets: &mut Vec<u16>) {
     let listed = offsets.len();
     let count = count(words) as usize;
+    // Each word may write up to 64 slots, so the last one needs spare slots, which are cut off
+    // again.
     offsets.resize(listed + count + SPARE_SLOTS, 0);
     list_offsets(first_word, words, &mut offsets[listed..]);
     offsets.truncate(listed + count);
@@ -63,8 +66,10 @@ fn list_offsets(first_word: usize, words: &[u64], slots: &mut [u16]) {
     let mut count = 0;
     let first_words = (first_word..).step_by(PASSED_WORDS);
     for (first_word, words) in first_words.zip(words.chunks(PASSED_WORDS)) {
+        // Invariant: the first `count` slots have the rows of all words so far.
         let mut list = |index: usize| {
             let first = (first_word + index) as u32 * 64;
+            // Never `None`: there is a slot for each set row, plus the spare ones.
             let slots = slots.get_mut(count..);
             if let Some(slots) = slots.and_then(|slots| slots.first_chunk_mut()) {
                 count += list_word::<false, u16>(words[index], slots, |bit| (first + bit) as u16);
@@ -89,6 +94,7 @@ fn list_word<const DESCENDS: bool, T>(
     of_bit: impl Fn(u32) -> T,
 ) -> usize {
     let set = word.count_ones() as usize;
+    // With fewer rows, surplus slots get arbitrary values, which are overwritten or cut off.
     for slot in &mut slots[..UNASKED_ROWS] {
         *slot = of_bit(take_bit::<DESCENDS>(&mut word));
     }
@@ -159,11 +165,14 @@ fn list_rows<const DESCENDS: bool>(
         let length = PASSED_WORDS.min(end - index);
         let from = if DESCENDS { end - length } else { index };
         let mut set_words = words_with_rows(&words[from..from + length]);
+        // Invariant: `set_words` marks the words of this group that have not been listed.
         while set_words != 0 {
             let index = from + take_bit::<DESCENDS>(&mut set_words) as usize;
             let first = index as u32 * 64;
+            // Only the first and the last word can have rows outside of the offsets.
             let word = between(words[index], first, &offsets);
             let slots = rows.get_mut(count..);
+            // Fewer slots are left than spare ones, so every requested row has been listed.
             let Some(slots) = slots.and_then(|slots| slots.first_chunk_mut()) else {
                 return count;
             };
@@ -203,9 +212,11 @@ fn take_bit<const LAST: bool>(word: &mut u64) -> u32 {
 #[inline(always)]
 fn between(mut word: u64, first: u32, offsets: &Range<u32>) -> u64 {
     if offsets.start > first {
+        // The first word is that of `start`, so the shift is below 64.
         word &= u64::MAX << (offsets.start - first);
     }
     if offsets.end < first + 64 {
+        // The word starts before `end`, so the shift is below 64.
         word &= u64::MAX >> (first + 64 - offsets.end);
     }
     word
@@ -257,6 +268,7 @@ pub(crate) fn unite_all(bits: &mut [u64], sets: &[&[u64]], keeps: bool) {
         let mut any = [0; CHUNK_WORDS];
         for set in sets {
             let (chunks, _) = set.as_chunks::<CHUNK_WORDS>();
+            // The sets are at least as long as `bits`, so they have this chunk.
             for (any, word) in any.iter_mut().zip(&chunks[number]) {
                 *any |= word;
             }

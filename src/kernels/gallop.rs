@@ -61,10 +61,13 @@ pub(crate) fn retain_from<T>(
 /// grows with the logarithm of the distance (Bentley and Yao, 1976).
 fn gallop<T>(values: &[T], before: impl Fn(&T) -> bool) -> usize {
     let mut bound = 1;
+    // Invariant: the first `bound / 2` values satisfy `before`.
     while bound <= values.len() && before(&values[bound - 1]) {
         bound *= 2;
     }
     let start = bound / 2;
+    // The value at `bound - 1` does not satisfy it or does not exist, so the boundary is not after
+    // it.
     let end = (bound - 1).min(values.len());
     start + values[start..end].partition_point(before)
 }

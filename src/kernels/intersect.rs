@@ -84,6 +84,7 @@ fn compare(list: &mut [u16], array: &[u16], wanted: bool) -> Compared {
     ) {
         let (last, other_last) = (offsets[LANES - 1], others[OTHERS - 1]);
         let is_decided = last <= other_last;
+        // Others up to `last` cannot equal an offset after these eight.
         at += OTHERS * usize::from(other_last <= last);
         let offsets = *offsets;
         found |= match_target! {
@@ -148,6 +149,7 @@ mod avx512 {
             | equal(offsets, others, [4, 5, 6, 7])
             | equal(offsets, others, [8, 9, 10, 11])
             | equal(offsets, others, [12, 13, 14, 15]);
+        // Each byte of the mask has one copy of the eight lanes; the copies are combined.
         let found = found | found >> 16;
         (found | found >> 8) as u8
     }
@@ -192,8 +194,12 @@ mod avx2 {
                 either(equal::<12>(offsets, others), equal::<14>(offsets, others)),
             ),
         );
+        // The halves have compared the same offsets with different others, so a match in either
+        // counts.
         let upper = _mm256_extracti128_si256::<1>(found);
         let found = _mm_or_si128(_mm256_castsi256_si128(found), upper);
+        // Packing makes a byte of 0 or -1 of each lane. The cast drops the second copy of the
+        // lanes.
         _mm_movemask_epi8(_mm_packs_epi16(found, found)) as u8
     }
 

@@ -9,6 +9,7 @@ use super::intersect::LANES;
 #[inline(always)]
 pub(crate) fn plain(list: &mut [u16], mut kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
     for (lane, offset) in offsets.into_iter().enumerate() {
+        // `kept` never exceeds the index of the offset, so no unread offset is overwritten.
         list[kept] = offset;
         kept += usize::from(keep >> lane & 1);
     }
@@ -54,6 +55,8 @@ mod vectors {
     pub(crate) fn avx512(list: &mut [u16], kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
         let packed: [u16; LANES] =
             bytemuck::cast(_mm_maskz_compress_epi16(keep, bytemuck::cast(offsets)));
+        // All eight slots are at or before those of the offsets read last, so no unread offset is
+        // overwritten.
         list[kept..kept + LANES].copy_from_slice(&packed);
         kept + keep.count_ones() as usize
     }
@@ -66,11 +69,13 @@ mod vectors {
         const UPPER: u64 = u64::from_le_bytes([2 * HALF as u8; 8]);
         let (lower, upper) = (keep & 0xF, keep >> HALF);
         let bytes = |choice: u8| u64::from_le_bytes(CHOICES[usize::from(choice)]);
+        // The bytes of a choice are at most 7, so adding 8 to each does not carry.
         let bytes = [bytes(lower), bytes(upper) + UPPER];
         let packed = _mm_shuffle_epi8(bytemuck::cast(offsets), bytemuck::cast(bytes));
         let [first, second]: [[u16; HALF]; 2] = bytemuck::cast(packed);
         let middle = kept + lower.count_ones() as usize;
         list[kept..kept + HALF].copy_from_slice(&first);
+        // Overwrites the surplus of the lower four.
         list[middle..middle + HALF].copy_from_slice(&second);
         middle + upper.count_ones() as usize
     }

@@ -22,6 +22,7 @@ impl LoserTree {
         for (slot, leaf) in tree[count..].iter_mut().zip(leaves) {
             *slot = leaf;
         }
+        // From the leaves up, so both children of a comparison have their winners.
         for index in (1..count).rev() {
             tree[index] = tree[2 * index].max(tree[2 * index + 1]);
         }
@@ -43,6 +44,8 @@ impl LoserTree {
     /// Replaces the root, which is the key of this input, with the input's next key.
     #[inline(always)]
     pub(crate) fn replace_root(&mut self, input: usize, next: u64) {
+        // There are as many slots as leaves, a power of two, so this is the parent of the input's
+        // leaf.
         let mut index = (self.losers.len() + input) / 2;
         let mut winner = next;
         // `winner` is the largest key below the comparison at `index`.

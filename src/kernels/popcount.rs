@@ -48,6 +48,7 @@ fn count_by_digits(bits: &[u64], other: &[u64]) -> u32 {
             *sixteens += u64::from(carried.count_ones());
         }
     }
+    // A block has 65,536 rows, so the cast does not truncate.
     16 * sixteens.iter().sum::<u64>() as u32 + digits.count() + count_by_word(rest, other_rest)
 }
 
@@ -73,6 +74,7 @@ impl Digits {
             for (fourth, fours) in fours.iter_mut().enumerate() {
                 let mut twos = [[0; LANES]; 2];
                 for (pair, twos) in twos.iter_mut().enumerate() {
+                    // At most 14: a round has sixteen vectors.
                     let first = 8 * eighth + 4 * fourth + 2 * pair;
                     let [first, second] = [first, first + 1].map(|at| and(words[at], others[at]));
                     *twos = add(&mut self.ones, first, second);

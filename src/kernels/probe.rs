@@ -52,13 +52,16 @@ fn retain_offsets(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
         "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi+avx512vbmi2+bmi1+bmi2+popcnt" => {
             let (mut index, mut kept) = (0, 0);
             let dropped = if wanted { 0 } else { u16::MAX };
+            // Offsets ascend, so their spread is the difference of the last and the first.
             let is_dense = match *list {
                 [first, .., last] => usize::from(last - first) < list.len() * ROWS_PER_OFFSET_MAX,
                 _ => false,
             };
             while is_dense && let Some(&offsets) = list[index..].first_chunk::<LANES>() {
+                // Starts earlier at the end of the block, so that there are always enough words.
                 let first = usize::from(offsets[0] / 64).min(set.len() - WORDS);
                 let Some(words) = set[first..].first_chunk::<WORDS>() else { break };
+                // `first` is at most 992, so the offset of its first row fits into a `u16`.
                 let (reached, found) = vectors::look_up(offsets, words, first as u16 * 64);
                 if reached == u16::MAX {
                     let keep = found ^ dropped;
@@ -67,6 +70,8 @@ fn retain_offsets(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
                     index += LANES;
                     continue;
                 }
+                // Some lie after these words. Half of the offsets are looked up one by one, so that
+                // the loop advances.
                 kept = retain_each(list, index..index + LANES / 2, kept, set, wanted);
                 index += LANES / 2;
             }
@@ -124,9 +129,11 @@ mod vectors {
     pub(crate) fn set_of(offsets: [u16; intersect::LANES], set: &BlockBits) -> u8 {
         let halves: [u64; 2] = bytemuck::cast(offsets);
         let mut found = 0;
+        // From the last lane to the first, so that lane `n` ends up in bit `n`.
         for half in halves.into_iter().rev() {
             for lane in (0..intersect::LANES / 2).rev() {
                 let offset = half >> (u16::BITS as usize * lane);
+                // The modulus drops the bits of later lanes, and spares a check of bounds.
                 let is_set = set[offset as usize / 64 % set.len()] >> (offset % 64) & 1;
                 found = found << 1 | is_set;
             }
@@ -148,11 +155,13 @@ mod vectors {
         let (a, b): (__m512i, __m512i) = (bytemuck::cast(a), bytemuck::cast(b));
         let (c, d): (__m512i, __m512i) = (bytemuck::cast(c), bytemuck::cast(d));
         let offsets: __m256i = bytemuck::cast(offsets);
+        // Offsets before `first` wrap to at least `ROWS`, so they count as not reached.
         let inside = _mm256_sub_epi16(offsets, _mm256_set1_epi16(first.cast_signed()));
         let reached = _mm256_cmplt_epu16_mask(inside, _mm256_set1_epi16(ROWS));
         let bytes = _mm256_cvtepi16_epi8(_mm256_srli_epi16::<3>(inside));
         let indices = _mm256_cvtepi16_epi8(_mm256_and_si256(inside, _mm256_set1_epi16(7)));
         let wanted = _mm_shuffle_epi8(_mm_set_epi64x(BITS, BITS), indices);
+        // The top bit of a byte's index selects the second pair of tables.
         let is_upper = _mm_movepi8_mask(bytes);
         let bytes = _mm512_castsi128_si512(bytes);
         let lower = _mm512_castsi512_si128(_mm512_permutex2var_epi8(a, bytes, b));

@@ -50,6 +50,7 @@ pub(crate) fn keep_words(codes: &[u32], ranges: &[RangeInclusive<u32>], bits: &m
 fn keep<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) {
     let (words, rest) = codes.as_chunks::<64>();
     for (word, codes) in bits.iter_mut().zip(words) {
+        // Words without rows stay empty, so their codes are not read.
         if *word != 0 {
             *word &= inside(codes, ranges);
         }
@@ -72,6 +73,7 @@ pub(crate) fn retain<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], offse
         }
         _ => retain_where(offsets, |offset| {
             let is_inside = |range| is_between(code(offset), bounds(range));
+            // Not `any`, which branches after every range.
             ranges
                 .iter()
                 .fold(false, |any, range| any | is_inside(range))

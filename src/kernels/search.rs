@@ -8,6 +8,7 @@ const NEAR_OFFSETS: usize = 32;
 /// position predicted by its value, and comparing all offsets near it takes a third of a binary search.
 #[inline]
 pub(crate) fn contains(offsets: &[u16], offset: u16) -> bool {
+    // Below the length, because an offset is below 2¹⁶.
     let expected = (usize::from(offset) * offsets.len()) >> u16::BITS;
     let end = offsets.len().min(expected + NEAR_OFFSETS);
     let near = &offsets[expected.saturating_sub(NEAR_OFFSETS)..end];
@@ -15,6 +16,7 @@ pub(crate) fn contains(offsets: &[u16], offset: u16) -> bool {
         [first, .., last] if (*first..=*last).contains(&offset) => near
             .iter()
             .fold(false, |found, &other| found | (other == offset)),
+        // The prediction was too far off, so all offsets are searched.
         _ => is_found(offsets, offset),
     }
 }

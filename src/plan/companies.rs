@@ -42,6 +42,7 @@ impl Plan<'_> {
             return None;
         }
         let mut steps: SmallVec<[&Step<'_>; 3]> = of_companies().collect();
+        // The rarest set leads the intersection of companies.
         steps.sort_by_key(|step| step.estimate.expected);
         let facets = steps.iter().map(|step| step.company_facet());
         Some((facets.collect(), most as usize))

@@ -50,6 +50,7 @@ impl Plan<'_> {
     fn matches_max(&self, rows: u64) -> u64 {
         let required = self.required.iter().map(|step| step.estimate);
         let ranges = self.ranges.iter().map(|step| step.estimate);
+        // A match is in every required set and range, so the smallest of them bounds the number.
         let maxima = required.chain(ranges).map(|Estimate { max, .. }| max);
         maxima.min().unwrap_or(rows).min(rows)
     }
@@ -79,6 +80,7 @@ pub(crate) fn bound(filter: &Filter, rows: u64) -> Cost {
     ];
     let phrases = || texts.into_iter().flatten();
     let words: usize = phrases().map(|phrase| phrase.terms().len()).sum();
+    // A single word has no order to check.
     let to_check = phrases().filter(|phrase| phrase.terms().len() > 1).count();
     let values: usize = filter
         .filtered_facets()

@@ -29,6 +29,7 @@ impl Estimate {
         let (largest, total) = parts.fold((0, 0), |(largest, total), part| {
             (u64::max(largest, part), total + part)
         });
+        // The sources may overlap, so the sum is only an upper bound.
         let max = total.min(rows);
         Estimate {
             min: largest,

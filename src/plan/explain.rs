@@ -199,6 +199,7 @@ impl Plan<'_> {
         });
         let phrases = self.phrases.iter().map(Described::phrase);
         let steps = required.chain(ranges).chain(excluded).chain(deleted);
+        // `actuals` is in this order. An actual number is missing if its step did not run.
         let steps = steps.chain(phrases).enumerate();
         steps
             .map(|(index, step)| step.with(actuals.get(index).cloned().flatten()))

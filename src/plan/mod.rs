@@ -261,6 +261,7 @@ impl<'q> Plan<'q> {
         let step = self.only_step()?;
         let is_stored = match &step.access {
             Access::One(_) => true,
+            // Disjoint sources have as many rows as their cardinalities add up to.
             Access::Union(_) => step.clause.has_one_value_a_row(),
             Access::OfCompanies(_) => true,
             Access::Rows(_) | Access::AnyPhrase(_) => false,

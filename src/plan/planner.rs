@@ -36,16 +36,20 @@ pub(super) fn plan<'q, S: Statistics>(
         sink: plan,
     };
     let mut added = planner.add_all(filter, today);
+    // After all facets, whose estimates decide whether companies lead.
     if strategies.company_sets {
         added = added.and_then(|()| planner.lead_by_companies(filter, matches));
     }
     planner.sink.no_match = Stop::no_match(added)?;
     if strategies.cost_order {
         let required = &mut planner.sink.required;
+        // The sort is stable, so steps with equal estimates stay in the order of the filter.
         required.sort_by_key(|step| step.estimate.expected);
         if let Some((lead, others)) = required.split_first_mut()
             && matches!(lead.access, Access::OfCompanies(_))
         {
+            // Sets with few sources are looked up for each row of the companies, so they come
+            // first.
             others.sort_by_key(Step::has_many_sources);
         }
     }
@@ -78,6 +82,8 @@ struct Planner<'s, S, K> {
 
 impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
     fn add_all(&mut self, filter: &'q Filter, today: Date) -> Planned<'q> {
+        // Eager evaluation applies the steps in this order, so sets that are usually small come
+        // first.
         self.add_ids(filter.ids.as_deref())?;
         self.add_ids(filter.activity_ids.as_deref())?;
         self.add_companies(filter)?;
@@ -95,7 +101,11 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         for facet in filter.filtered_facets() {
             self.add_facet(filter, facet)?;
         }
-        self.add_any(&filter.any)?;
+        if !filter.any.is_empty() {
+            self.add_any(&filter.any)?;
+        }
+        // Exclusions come last, because eager evaluation subtracts them from the candidates of all
+        // other steps.
         for phrase in &filter.none {
             self.exclude_phrase(phrase)?;
         }
@@ -152,11 +162,13 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
             let term = self.statistics.term(field, word)?;
             term.ok_or(Stop::NoMatch(word_clause(word)))
         };
+        // A single word has no order to check.
         if let [word] = phrase.as_slice() {
             let source = term(word)?.source;
             return self.require_source(word_clause(word), source);
         }
         let mut terms = Terms::new();
+        // Ends at the first word that no row has.
         for word in phrase.terms() {
             terms.push(term(word)?);
         }
@@ -166,6 +178,7 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         for (part, source) in &sources.sources {
             let clause = match *part {
                 PhrasePart::Word(word) => word_clause(&words[word]),
+                // A pair starts before the last word, so both indices exist.
                 PhrasePart::Pair(first) => Clause::TitlePair(&words[first..first + 2]),
             };
             self.require_source(clause, *source)?;
@@ -182,14 +195,12 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
 
     /// Adds the union of all alternatives that may occur.
     fn add_any(&mut self, alternatives: &'q [Phrase]) -> Planned<'q> {
-        if alternatives.is_empty() {
-            return Ok(());
-        }
         let clause = Clause::TitleAny(alternatives);
         let mut stored: SmallVec<[SourceStatistics; 6]> = SmallVec::new();
         let mut checked: Vec<CheckedPhrase> = Vec::new();
         for phrase in alternatives {
             match self.rows_of_phrase(phrase)? {
+                // An alternative that occurs nowhere adds nothing to the union.
                 None => {}
                 Some(PhraseRows::Stored(source)) => stored.push(source),
                 Some(PhraseRows::Checked(phrase)) => checked.push(phrase),
@@ -306,12 +317,14 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
     fn phrase_sources(&self, field: TextField, terms: &Terms) -> Result<Option<PhraseSources>> {
         let mut sources: SmallVec<[(PhrasePart, SourceStatistics); 4]> = SmallVec::new();
         let mut add = |part, source| {
+            // A phrase may repeat a word or a pair, whose source is needed once.
             if !sources.iter().any(|(_, known)| *known == source) {
                 sources.push((part, source));
             }
         };
         let mut covered = 0;
         for (word, term) in terms.iter().enumerate() {
+            // Invariant: all words before `covered` are part of a stored pair.
             let pair = match terms.get(word + 1) {
                 Some(next) if self.stored_pairs && field == TextField::Title => {
                     self.statistics.title_pair(term, next)?
@@ -387,6 +400,7 @@ impl<'q, S: Statistics> Planner<'_, S, Plan<'q>> {
             Access::OfCompanies(rows),
             estimate,
         )?;
+        // The new step was added last, but its rows lead.
         self.sink.required.rotate_right(1);
         Ok(())
     }

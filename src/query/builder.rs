@@ -89,6 +89,16 @@ impl QueryBuilder {
     }
 
     /// `q`: words and quoted phrases of the title; a `-` before one excludes it.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// let typed = Query::builder().keywords("robots \"series a\" -crypto").build()?;
+    /// let given = Query::builder().all("robots").exact("series a").exclude("crypto").build()?;
+    /// assert_eq!(typed.filter(), given.filter());
+    /// assert_eq!(given.to_string(), "all=robots+%22series+a%22&exclude=crypto&limit=50");
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn keywords(self, text: impl OptionalText) -> Self {
         self.with(Parameter::Q, text)
     }
@@ -104,6 +114,18 @@ impl QueryBuilder {
     }
 
     /// `any`: at least one word or quoted phrase occurs in the title.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let query = Query::builder().any("robots \"machine learning\"").build()?;
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&query, sample::AS_OF)?;
+    /// for item in snapshot.records(&page)? {
+    ///     assert!(!query.filter().matched_words(&item.signal.title).is_empty());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn any(self, text: impl OptionalText) -> Self {
         self.with(Parameter::Any, text)
     }
@@ -114,6 +136,17 @@ impl QueryBuilder {
     }
 
     /// `company`: every word occurs in the company's name.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let by_name = Query::builder().company("c++ foundry").build()?;
+    /// let by_slug = Query::builder().company_slug("cpp-foundry").build()?;
+    /// let count = |query: &Query| snapshot.count(query.filter(), sample::AS_OF);
+    /// assert_eq!((count(&by_name)?, count(&by_slug)?), (3, 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn company(self, text: impl OptionalText) -> Self {
         self.with(Parameter::Company, text)
     }
@@ -124,6 +157,16 @@ impl QueryBuilder {
     }
 
     /// `companies`: slugs or whole names.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let query = Query::builder().companies(["cpp-foundry", "Pomelora AG"]).build()?;
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&query, sample::AS_OF)?;
+    /// assert!(snapshot.records(&page)?.iter().any(|item| item.company_name == "Pomelora AG"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn companies<T: AsRef<str>>(self, companies: impl IntoIterator<Item = T>) -> Self {
         let items = strings(companies);
         self.value(Parameter::Companies, |filter| {
@@ -134,6 +177,15 @@ impl QueryBuilder {
     }
 
     /// `country`: the country of the company.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// let (country, industry) = (Some("Germany"), None::<String>); // the fields of a form
+    /// let query = Query::builder().country(country).industry(industry).build()?;
+    /// assert_eq!(query.filter().to_string(), "country=germany");
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn country(self, country: impl OptionalText) -> Self {
         self.facet(Facet::Country, given(&country))
     }
@@ -144,11 +196,29 @@ impl QueryBuilder {
     }
 
     /// `size`: the size of the company.
+    ///
+    /// ```
+    /// use signaldex::{Query, SizeBucket};
+    ///
+    /// let query = Query::builder().size(SizeBucket::From501).build()?;
+    /// assert_eq!(query.filter().to_string(), "size=501%2B");
+    /// assert!(Query::builder().size(None).build()?.filter().is_empty());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn size(self, size: impl Into<Option<SizeBucket>>) -> Self {
         self.facet(Facet::Size, size.into().map(SizeBucket::as_str))
     }
 
     /// `days`: dated within the last 7, 30 or 90 days.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    /// use signaldex::query::Days;
+    ///
+    /// let query = Query::builder().days(Days::Thirty).build()?;
+    /// assert_eq!(query.filter(), Query::from_query_string("days=30")?.filter());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn days(self, days: impl Into<Option<Days>>) -> Self {
         self.value(Parameter::Days, |filter| {
             filter.days = days.into();
@@ -157,6 +227,18 @@ impl QueryBuilder {
     }
 
     /// `dateRanges`: dated within any of these ranges.
+    ///
+    /// ```
+    /// use signaldex::query::{DateRange, Days};
+    /// use signaldex::{Query, sample};
+    ///
+    /// let ranges = [DateRange::Last(Days::Ninety), DateRange::Older];
+    /// let dated = Query::builder().date_ranges(ranges).build()?;
+    /// let snapshot = sample::index()?.snapshot();
+    /// let undated = snapshot.signal_count() - snapshot.count(dated.filter(), sample::AS_OF)?;
+    /// assert_eq!(undated, 34);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn date_ranges(self, ranges: impl IntoIterator<Item = DateRange>) -> Self {
         let ranges: Vec<DateRange> = ranges.into_iter().collect();
         self.value(Parameter::DateRanges, |filter| {
@@ -166,6 +248,16 @@ impl QueryBuilder {
     }
 
     /// `dateFrom`: dated on this day or later.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    /// use time::macros::date;
+    ///
+    /// let (from, to) = (date!(2026 - 01 - 01), date!(2026 - 06 - 30));
+    /// let query = Query::builder().date_from(from).date_to(to).build()?;
+    /// assert_eq!(query.filter().to_string(), "dateFrom=2026-01-01&dateTo=2026-06-30");
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn date_from(self, date: impl Into<Option<Date>>) -> Self {
         self.value(Parameter::DateFrom, |filter| {
             filter.date_from = date.into().map(values::date_of).transpose()?;
@@ -182,6 +274,14 @@ impl QueryBuilder {
     }
 
     /// `categories`: category IDs.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// let query = Query::builder().categories(["hiring"]).job_functions(["sales", "legal"]).build()?;
+    /// assert_eq!(query.filter().to_string(), "categories=hiring&jobFunction=legal,sales");
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn categories<T: AsRef<str>>(self, ids: impl IntoIterator<Item = T>) -> Self {
         self.facet(Facet::Category, ids)
     }
@@ -212,6 +312,19 @@ impl QueryBuilder {
     }
 
     /// `fundingStage`: the stage of the funding.
+    ///
+    /// ```
+    /// use signaldex::{Currency, Query};
+    ///
+    /// let query = Query::builder()
+    ///     .funding_stage("Series A")
+    ///     .funding_currency(Currency::new("EUR"))
+    ///     .funding_min(10_000_000.0)
+    ///     .build()?;
+    /// let text = "fundingStage=Series A&fundingCurrency=EUR&fundingMin=10000000";
+    /// assert_eq!(query.filter(), Query::from_query_string(text)?.filter());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn funding_stage(self, stage: impl OptionalText) -> Self {
         self.facet(Facet::FundingStage, given(&stage))
     }
@@ -227,6 +340,15 @@ impl QueryBuilder {
 
     /// The filter of any facet: the signal has one of these values. Facets whose parameter takes a single
     /// value, such as the country, accept at most one.
+    ///
+    /// ```
+    /// use signaldex::{Facet, Query};
+    ///
+    /// let query = Query::builder().facet(Facet::Category, ["funding", "hiring"]).build()?;
+    /// assert!(query.filter().chosen(Facet::Category).eq(["funding", "hiring"]));
+    /// assert!(Query::builder().facet(Facet::Country, ["Germany", "France"]).build().is_err());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn facet<T: AsRef<str>>(self, facet: Facet, labels: impl IntoIterator<Item = T>) -> Self {
         let labels = strings(labels);
         self.value(facet.parameter(), |filter| {
@@ -238,6 +360,13 @@ impl QueryBuilder {
     }
 
     /// `fundingMin`: funding of at least this amount.
+    ///
+    /// ```
+    /// let query = signaldex::Query::builder().funding_min(1e6).funding_max(25e6).build()?;
+    /// assert_eq!(query.filter().to_string(), "fundingMin=1000000&fundingMax=25000000");
+    /// assert!(signaldex::Query::builder().funding_min(f64::NAN).build().is_err());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn funding_min(self, amount: impl Into<Option<f64>>) -> Self {
         self.value(Parameter::FundingMin, |filter| {
             filter.funding_min = amount.into().map(values::amount_of).transpose()?;
@@ -254,6 +383,15 @@ impl QueryBuilder {
     }
 
     /// `ids`: the signal is one of these. An empty list means no filter.
+    ///
+    /// ```
+    /// use signaldex::{Query, SignalId, sample};
+    ///
+    /// let query = Query::builder().ids([SignalId::MIN, SignalId::MAX]).build()?;
+    /// let page = sample::index()?.snapshot().search(&query, sample::AS_OF)?;
+    /// assert!(page.ids().eq([SignalId::MAX]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ids(self, ids: impl IntoIterator<Item = SignalId>) -> Self {
         let ids: Vec<SignalId> = ids.into_iter().collect();
         self.value(Parameter::Ids, |filter| {
@@ -272,6 +410,16 @@ impl QueryBuilder {
     }
 
     /// The order of the result. Default: newest first.
+    ///
+    /// ```
+    /// use signaldex::query::Order;
+    /// use signaldex::{Query, sample};
+    ///
+    /// let query = Query::builder().order(Order::OldestFirst).build()?;
+    /// let page = sample::index()?.snapshot().search(&query, sample::AS_OF)?;
+    /// assert!(page.ids().is_sorted());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn order(mut self, order: Order) -> Self {
         self.order = order;
         self
@@ -296,11 +444,34 @@ impl QueryBuilder {
 
     /// `cursor`: continues after an earlier page, given the text of its cursor. [`after`](Self::after) takes
     /// a [`Cursor`].
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let query = Query::builder().keywords("robotics").limit(20).build()?;
+    /// let first = snapshot.search(&query, sample::AS_OF)?;
+    /// let sent_back = first.next_cursor().map(ToString::to_string); // by a client
+    /// let query = query.into_builder().cursor(sent_back).build()?;
+    /// assert_eq!(snapshot.search(&query, sample::AS_OF)?.len(), 13);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cursor(self, cursor: impl OptionalText) -> Self {
         self.with(Parameter::Cursor, cursor)
     }
 
     /// Continues after an earlier page, given [`Page::next_cursor`](crate::Page::next_cursor).
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let query = Query::builder().keywords("robotics").limit(20).build()?;
+    /// let first = snapshot.search(&query, sample::AS_OF)?;
+    /// let query = query.into_builder().after(first.next_cursor()).build()?;
+    /// assert_eq!(snapshot.search(&query, sample::AS_OF)?.len(), 13);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn after<'c>(mut self, cursor: impl Into<Option<&'c Cursor>>) -> Self {
         self.forget_errors(Parameter::Cursor);
         self.cursor = cursor.into().cloned();
@@ -308,6 +479,15 @@ impl QueryBuilder {
     }
 
     /// `page`: the page with this number, 1 to 100.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let query = Query::builder().keywords("robotics").limit(20).page(2).build()?;
+    /// assert_eq!(sample::index()?.snapshot().search(&query, sample::AS_OF)?.len(), 13);
+    /// assert!(Query::builder().page(101).build().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn page(mut self, number: u16) -> Self {
         self.forget_errors(Parameter::Page);
         match values::number_of(Parameter::Page, number.into()) {
@@ -318,12 +498,26 @@ impl QueryBuilder {
     }
 
     /// `countOnly`: only the number of matches.
+    ///
+    /// ```
+    /// let query = signaldex::Query::builder().count_only().build()?;
+    /// assert!(query.count_only());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn count_only(mut self) -> Self {
         self.count_only = true;
         self
     }
 
     /// Builds the query.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// let invalid = Query::builder().funding_min(-1.0).limit(0).build().unwrap_err();
+    /// let names: Vec<&str> = invalid.errors().iter().map(|error| error.parameter.as_str()).collect();
+    /// assert_eq!(names, ["fundingMin", "limit"]);
+    /// ```
     ///
     /// # Errors
     /// All errors of all parameters, conflicts between them last.

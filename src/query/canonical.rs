@@ -29,6 +29,15 @@ pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {
     /// The sixteen bytes.
+    ///
+    /// ```
+    /// use signaldex::Filter;
+    ///
+    /// let fingerprint = Filter::from_query_string("q=robots")?.fingerprint();
+    /// let key: [u8; 16] = *fingerprint.as_bytes(); // of a cache
+    /// assert_ne!(key, *Filter::default().fingerprint().as_bytes());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }

@@ -63,6 +63,17 @@ impl Cursor {
 
     /// Reads a cursor.
     ///
+    /// ```
+    /// use signaldex::query::{Cursor, ParseCursorError};
+    /// use signaldex::{Query, SignalId, sample};
+    ///
+    /// let query = Query::from_query_string("q=robotics")?;
+    /// let cursor = query.cursor_after(SignalId::MAX, sample::AS_OF);
+    /// assert_eq!(Cursor::parse(&cursor.to_string())?, cursor);
+    /// assert_eq!(Cursor::parse("page 2"), Err(ParseCursorError::Foreign));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// The text is not a cursor, is damaged, or is from a later release.
     pub fn parse(text: &str) -> Result<Cursor, ParseCursorError> {
@@ -82,16 +93,46 @@ impl Cursor {
     }
 
     /// The date used as today for the first page, which all pages of the result use.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&Query::from_query_string("days=90&limit=10")?, sample::AS_OF)?;
+    /// let cursor = page.next_cursor().expect("there are more");
+    /// assert_eq!(cursor.day(), sample::AS_OF);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn day(&self) -> Date {
         self.day
     }
 
     /// The last signal of the previous page.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&Query::from_query_string("q=robotics&limit=10")?, sample::AS_OF)?;
+    /// let cursor = page.next_cursor().expect("there are more");
+    /// assert_eq!(page.ids().last(), Some(cursor.last_id()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn last_id(&self) -> SignalId {
         self.last_id
     }
 
     /// The order of the result.
+    ///
+    /// ```
+    /// use signaldex::query::Order;
+    /// use signaldex::{Query, SignalId, sample};
+    ///
+    /// let query = Query::builder().order(Order::OldestFirst).build()?;
+    /// let cursor = query.cursor_after(SignalId::MIN, sample::AS_OF);
+    /// assert_eq!(cursor.order(), Order::OldestFirst);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn order(&self) -> Order {
         self.order
     }

@@ -46,6 +46,13 @@ fn digits(bytes: &[u8]) -> Option<u16> {
 
 impl Days {
     /// The number of days.
+    ///
+    /// ```
+    /// use signaldex::query::Days;
+    ///
+    /// assert_eq!("30".parse::<Days>()?.count(), 30);
+    /// # Ok::<(), signaldex::query::ParseDaysError>(())
+    /// ```
     pub fn count(self) -> i32 {
         match self {
             Days::Seven => 7,

@@ -69,6 +69,11 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// The name of the code in answers.
+    ///
+    /// ```
+    /// let invalid = signaldex::Query::from_query_string("contry=Germany").unwrap_err();
+    /// assert_eq!(invalid.errors()[0].code.as_str(), "unknown_parameter");
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             ErrorCode::UnknownParameter => "unknown_parameter",
@@ -198,6 +203,12 @@ impl InvalidQuery {
     }
 
     /// The errors, at least one.
+    ///
+    /// ```
+    /// let invalid = signaldex::Query::from_query_string("contry=Germany&limit=0").unwrap_err();
+    /// let names: Vec<&str> = invalid.errors().iter().map(|error| error.parameter.as_str()).collect();
+    /// assert_eq!(names, ["contry", "limit"]);
+    /// ```
     pub fn errors(&self) -> &[ParameterError] {
         &self.errors
     }

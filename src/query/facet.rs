@@ -290,6 +290,16 @@ impl Facet {
     }
 
     /// The label of a signal's value; `None` if it is absent or blank.
+    ///
+    /// ```
+    /// use signaldex::{Company, Facet, Signal, SignalId};
+    ///
+    /// let signal = Signal::new(SignalId::MIN, "acme", "Acme hires");
+    /// let mut acme = Company::new("acme", "Acme GmbH");
+    /// acme.employees = Some(120);
+    /// assert_eq!(Facet::Size.label(&signal, &acme).as_deref(), Some("101-500"));
+    /// assert_eq!(Facet::Country.label(&signal, &acme), None);
+    /// ```
     pub fn label<'r>(
         self,
         signal: &'r Signal<'_>,
@@ -329,6 +339,13 @@ impl Facet {
 
     /// The key of a label for comparisons: [folded text](text::fold_value) for words, ASCII lower case for
     /// IDs, the label itself for sizes and currencies.
+    ///
+    /// ```
+    /// use signaldex::Facet;
+    ///
+    /// assert_eq!(Facet::Country.key("Côte d’Ivoire"), Facet::Country.key("COTE D'IVOIRE"));
+    /// assert_eq!(Facet::Category.key("Funding"), "funding");
+    /// ```
     pub fn key(self, label: &str) -> Cow<'_, str> {
         match self.description().matching {
             Matching::Words => text::fold_value(label),

@@ -44,6 +44,16 @@ impl FacetQuery {
     /// Parses the filters of a query string, and `facets`: names of lists of `filter-options`, separated by
     /// commas. Without it, all facets are counted. `accepted` are the filters that the request takes.
     ///
+    /// ```
+    /// use signaldex::query::ParameterSet;
+    /// use signaldex::{Facet, FacetQuery};
+    ///
+    /// let query = FacetQuery::from_query_string("q=robotics&facets=countries", ParameterSet::FILTERS)?;
+    /// assert_eq!(query.facets, [Facet::Country]);
+    /// assert!(FacetQuery::from_query_string("facets=colours", ParameterSet::FILTERS).is_err());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`QueryBuilder::from_query_string`], and those of `facets`.
     pub fn from_query_string(

@@ -108,6 +108,14 @@ pub enum DateRange {
 
 impl Filter {
     /// The words that the filter looks for in titles, as [`text::terms`] returns them, without excluded ones.
+    ///
+    /// ```
+    /// use signaldex::Filter;
+    ///
+    /// let filter = Filter::from_query_string("q=\"Series A\" -crypto&any=robots")?;
+    /// assert_eq!(filter.title_words(), ["series", "a", "robots"]);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn title_words(&self) -> Vec<String> {
         let phrases = self.all.iter().chain(&self.any);
         let words = phrases.flat_map(|phrase| phrase.terms());
@@ -154,6 +162,14 @@ impl Filter {
     }
 
     /// Whether every signal matches.
+    ///
+    /// ```
+    /// use signaldex::Filter;
+    ///
+    /// assert!(Filter::default().is_empty());
+    /// assert!(!Filter::from_query_string("q=robots")?.is_empty());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         *self == Filter::default()
     }
@@ -170,6 +186,14 @@ impl Filter {
     }
 
     /// The filter without the condition on a facet.
+    ///
+    /// ```
+    /// use signaldex::{Facet, Filter};
+    ///
+    /// let filter = Filter::from_query_string("q=robots&country=Germany")?;
+    /// assert_eq!(filter.without(Facet::Country), Filter::from_query_string("q=robots")?);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn without(&self, facet: Facet) -> Filter {
         let mut rest = self.clone();
         rest.facets.clear(facet);

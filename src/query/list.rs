@@ -41,6 +41,14 @@ impl std::error::Error for ListError {}
 
 /// The items of a list, at least one.
 ///
+/// ```
+/// use signaldex::query::list::{ListError, split};
+///
+/// assert_eq!(split(r#"acme, "Example, Inc.""#)?, ["acme", "Example, Inc."]);
+/// assert_eq!(split("acme,,example"), Err(ListError::EmptyItem(2)));
+/// # Ok::<(), ListError>(())
+/// ```
+///
 /// # Errors
 /// An item is empty, or its quotes are not closed or not at its ends.
 pub fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ListError> {
@@ -73,6 +81,12 @@ pub fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ListError> {
 }
 
 /// Writes a list, which [`split`] reads back if no item is empty.
+///
+/// ```
+/// use signaldex::query::list;
+///
+/// assert_eq!(list::join(["acme", "Example, Inc."]), r#"acme,"Example, Inc.""#);
+/// ```
 pub fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
     let mut text = String::new();
     for (position, item) in items.into_iter().enumerate() {

@@ -190,46 +190,123 @@ impl Query {
     }
 
     /// Creates a builder without filters.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// let query = Query::builder().keywords("robots").country("Germany").build()?;
+    /// assert_eq!(query, Query::from_query_string("q=robots&country=Germany")?);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn builder() -> QueryBuilder {
         QueryBuilder::default()
     }
 
     /// Converts the query back into a builder.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// let query = Query::from_query_string("q=robots&country=Germany")?;
+    /// let query = query.into_builder().country("France").build()?;
+    /// assert_eq!(query.filter().to_string(), "all=robots&country=france");
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn into_builder(self) -> QueryBuilder {
         QueryBuilder::from(self)
     }
 
     /// The filter.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let query = Query::from_query_string("q=robotics&limit=10")?;
+    /// let count = sample::index()?.snapshot().count(query.filter(), sample::AS_OF)?;
+    /// assert_eq!(count, 33);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
 
     /// The order of the result.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    /// use signaldex::query::Order;
+    ///
+    /// assert_eq!(Query::from_query_string("q=robots")?.order(), Order::NewestFirst);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// The page size, 1 to 50.
+    /// The page size, at most 50 in a query string and 100,000 elsewhere.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// assert_eq!(Query::from_query_string("q=robots&limit=10")?.limit(), 10);
+    /// assert_eq!(Query::from_query_string("q=robots")?.limit(), 50);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn limit(&self) -> usize {
         self.limit
     }
 
     /// The start of the page.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    /// use signaldex::query::Start;
+    ///
+    /// assert_eq!(Query::from_query_string("q=robots")?.start(), &Start::First);
+    /// assert_eq!(Query::from_query_string("q=robots&page=2")?.start(), &Start::Page(2));
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn start(&self) -> &Start {
         &self.start
     }
 
     /// Whether only the number of matches is requested.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// assert!(Query::from_query_string("q=robots&countOnly=true")?.count_only());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn count_only(&self) -> bool {
         self.count_only
     }
 
     /// The fingerprint of the filter. Cost: that of [`Filter::fingerprint`], once per query.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// let first = Query::from_query_string("q=Robots&limit=10")?;
+    /// let second = Query::from_query_string("q=robots&limit=10&page=2")?;
+    /// assert_eq!(first.filter_fingerprint(), second.filter_fingerprint());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn filter_fingerprint(&self) -> Fingerprint {
         self.derived.filter_fingerprint(&self.filter)
     }
 
     /// The fingerprint of the whole query. Cost: a hash of the canonical form, once per query.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// let query = Query::from_query_string("q=robots")?;
+    /// let [same, other] = ["q=Robots&limit=50", "q=robots&page=2"].map(Query::from_query_string);
+    /// assert_eq!(query.fingerprint(), same?.fingerprint());
+    /// assert_ne!(query.fingerprint(), other?.fingerprint());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn fingerprint(&self) -> Fingerprint {
         self.derived.query_fingerprint(self)
     }
@@ -266,6 +343,16 @@ impl Filter {
     /// Parses the filters of a query string. `limit`, `cursor`, `page` and `countOnly` are unknown parameters
     /// here.
     ///
+    /// ```
+    /// use signaldex::Filter;
+    ///
+    /// let filter = Filter::from_query_string(r#"q="series a" -crypto&country=Germany"#)?;
+    /// assert_eq!(filter.to_string(), "all=%22series+a%22&exclude=crypto&country=germany");
+    /// let invalid = Filter::from_query_string("contry=Germany&limit=10").unwrap_err();
+    /// assert_eq!(invalid.errors().len(), 2);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    ///
     /// # Errors
     /// All errors of the query string, in its order, then conflicts between parameters.
     pub fn from_query_string(query_string: &str) -> Result<Filter, InvalidQuery> {
@@ -275,11 +362,28 @@ impl Filter {
     }
 
     /// The canonical form: filters in a fixed order with normalised values. Stable across releases.
+    ///
+    /// ```
+    /// use signaldex::Filter;
+    ///
+    /// let filter = Filter::from_query_string("country=GERMANY&q=Robots")?;
+    /// assert_eq!(filter.canonical(), "all=robots&country=germany");
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn canonical(&self) -> String {
         canonical::of_filter(self)
     }
 
     /// A fingerprint of the canonical form, stable across processes, platforms and releases.
+    ///
+    /// ```
+    /// use signaldex::Filter;
+    ///
+    /// let one = Filter::from_query_string("country=GERMANY&q=Robots")?;
+    /// let other = Filter::from_query_string("q=robots&country=germany")?;
+    /// assert_eq!(one.fingerprint(), other.fingerprint());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn fingerprint(&self) -> Fingerprint {
         canonical::fingerprint_of_filter(self)
     }

@@ -365,6 +365,13 @@ impl Parameter {
     };
 
     /// The parameter with a name.
+    ///
+    /// ```
+    /// use signaldex::query::Parameter;
+    ///
+    /// assert_eq!(Parameter::of_name("fundingMin"), Some(Parameter::FundingMin));
+    /// assert_eq!(Parameter::of_name("funding_min"), None);
+    /// ```
     pub fn of_name(name: &str) -> Option<Parameter> {
         let outline = [u8::try_from(name.len()).ok()?, *name.as_bytes().last()?];
         let mut similar = Parameter::ALL.iter().zip(&OUTLINES);
@@ -373,6 +380,14 @@ impl Parameter {
     }
 
     /// The description of the parameter.
+    ///
+    /// ```
+    /// use signaldex::query::{Parameter, ParameterKind};
+    ///
+    /// let country = Parameter::Country.description();
+    /// assert_eq!((country.name, country.example), ("country", "Germany"));
+    /// assert!(matches!(country.kind, ParameterKind::Text(_)));
+    /// ```
     pub fn description(self) -> &'static ParameterDescription {
         &PARAMETERS[self as usize]
     }

@@ -9,6 +9,14 @@ pub struct Phrase(SmallVec<[SmolStr; 1]>);
 
 impl Phrase {
     /// Analyses a text into a phrase; `None` if it has no searchable word.
+    ///
+    /// ```
+    /// use signaldex::query::Phrase;
+    ///
+    /// let phrase = Phrase::new("Series A").expect("it has words");
+    /// assert!(phrase.terms().eq(["series", "a"]));
+    /// assert_eq!(Phrase::new("!?"), None);
+    /// ```
     pub fn new(text: &str) -> Option<Phrase> {
         let mut terms = SmallVec::new();
         crate::text::analyze(text, |term| terms.push(term.into()));
@@ -31,6 +39,15 @@ impl Phrase {
     }
 
     /// Whether the phrase occurs in a text with these terms. Cost: the product of the numbers of terms.
+    ///
+    /// ```
+    /// use signaldex::query::Phrase;
+    /// use signaldex::text::terms;
+    ///
+    /// let phrase = Phrase::new("series a").expect("it has words");
+    /// assert!(phrase.occurs_in(&terms("Acme: Series A")));
+    /// assert!(!phrase.occurs_in(&terms("A series of talks")));
+    /// ```
     pub fn occurs_in<T: AsRef<str>>(&self, text: &[T]) -> bool {
         text.windows(self.0.len()).any(|window| {
             window

@@ -90,6 +90,23 @@ impl SavedSearches {
     /// As [`matching`](Self::matching) after the position of an earlier snapshot, without searches that the signal
     /// already matched there.
     ///
+    /// ```
+    /// # use signaldex::{Filter, SavedSearches, Signal, SignalId, sample};
+    /// # let index = sample::index()?;
+    /// let mut searches = SavedSearches::new();
+    /// searches.insert("jobs", Filter::from_query_string("q=roles")?);
+    /// searches.insert("money", Filter::from_query_string("q=raises")?);
+    /// let before = index.snapshot();
+    /// let mut writer = index.writer()?;
+    /// writer.upsert_signal(&Signal::new(SignalId::MAX, "pomelora", "Pomelora raises, opens roles"))?;
+    /// writer.commit()?;
+    /// let after = index.snapshot();
+    /// let mut matched = searches.newly_matching(&before, &after, sample::AS_OF)?;
+    /// let matched = matched.next().transpose()?.expect("a match");
+    /// assert_eq!(matched.searches, ["money"]); // it matched "jobs" before
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Snapshot::changes`].
     ///
@@ -110,6 +127,19 @@ impl SavedSearches {
 
 impl<'a> MatchedSignals<'a> {
     /// The position after the signals returned so far, for the next call.
+    ///
+    /// ```
+    /// use signaldex::{Filter, Position, SavedSearches, sample};
+    ///
+    /// let mut searches = SavedSearches::new();
+    /// searches.insert("robots", Filter::from_query_string("q=robotics")?);
+    /// let snapshot = sample::index()?.snapshot();
+    /// let mut matched = searches.matching(&snapshot, &Position::START, sample::AS_OF)?;
+    /// assert_eq!(matched.by_ref().take(20).count(), 20);
+    /// let rest = searches.matching(&snapshot, &matched.position(), sample::AS_OF)?;
+    /// assert_eq!(rest.count(), 13);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn position(&self) -> Position {
         self.changes.position()
     }

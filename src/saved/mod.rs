@@ -69,12 +69,31 @@ struct SavedSearch {
 impl SavedSearches {
     /// Creates an empty set of searches. The frequency of a value is assumed from its kind: a word is rarer than a
     /// country.
+    ///
+    /// ```
+    /// use signaldex::{Filter, SavedSearches};
+    ///
+    /// let mut searches = SavedSearches::new();
+    /// searches.insert("jobs", Filter::from_query_string("q=hires -intern")?);
+    /// assert_eq!(searches.len(), 1);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn new() -> SavedSearches {
         SavedSearches::default()
     }
 
     /// Creates an empty set of searches with frequencies from the newest 2,000 signals of an index, which makes
     /// matching faster. The results are the same.
+    ///
+    /// ```
+    /// use signaldex::{Filter, SavedSearches, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let mut searches = SavedSearches::for_index(&snapshot, sample::AS_OF)?;
+    /// searches.insert("german money", Filter::from_query_string("q=raises&country=Germany")?);
+    /// assert_eq!(searches.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// A record is corrupt.
@@ -89,6 +108,16 @@ impl SavedSearches {
     }
 
     /// Saves a search under a name, and returns the previous filter of that name.
+    ///
+    /// ```
+    /// use signaldex::{Filter, SavedSearches};
+    ///
+    /// let mut searches = SavedSearches::new();
+    /// let jobs = Filter::from_query_string("q=hires")?;
+    /// assert_eq!(searches.insert("jobs", jobs.clone()), None);
+    /// assert_eq!(searches.insert("jobs", Filter::from_query_string("q=hires -intern")?), Some(jobs));
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     ///
     /// Cost: a microsecond or two.
     pub fn insert(&mut self, name: impl Into<String>, filter: Filter) -> Option<Filter> {
@@ -106,6 +135,16 @@ impl SavedSearches {
     }
 
     /// Removes a search, and returns its filter.
+    ///
+    /// ```
+    /// use signaldex::{Filter, SavedSearches};
+    ///
+    /// let mut searches = SavedSearches::new();
+    /// searches.insert("jobs", Filter::from_query_string("q=hires")?);
+    /// assert!(searches.remove("jobs").is_some());
+    /// assert!(searches.remove("jobs").is_none());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     ///
     /// Cost: that of scanning the searches listed with it; occasionally, that of saving all others again.
     pub fn remove(&mut self, name: &str) -> Option<Filter> {
@@ -136,6 +175,16 @@ impl SavedSearches {
     }
 
     /// The filter of a search.
+    ///
+    /// ```
+    /// use signaldex::{Filter, SavedSearches};
+    ///
+    /// let mut searches = SavedSearches::new();
+    /// searches.insert("jobs", Filter::from_query_string("q=hires")?);
+    /// assert_eq!(searches.get("jobs").map(ToString::to_string).as_deref(), Some("all=hires"));
+    /// assert!(searches.get("money").is_none());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn get(&self, name: &str) -> Option<&Filter> {
         let number = self.by_name.get(name)?;
         self.searches[*number as usize]
@@ -144,16 +193,45 @@ impl SavedSearches {
     }
 
     /// The number of searches.
+    ///
+    /// ```
+    /// use signaldex::{Filter, SavedSearches};
+    ///
+    /// let mut searches = SavedSearches::new();
+    /// searches.insert("jobs", Filter::from_query_string("q=hires")?);
+    /// searches.insert("jobs", Filter::from_query_string("q=hiring")?);
+    /// assert_eq!(searches.len(), 1);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.by_name.len()
     }
 
     /// Whether there are no searches.
+    ///
+    /// ```
+    /// use signaldex::{Filter, SavedSearches};
+    ///
+    /// let mut searches = SavedSearches::new();
+    /// assert!(searches.is_empty());
+    /// searches.insert("all", Filter::default());
+    /// assert!(!searches.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
 
     /// The searches with their filters, in the order in which they were saved.
+    ///
+    /// ```
+    /// use signaldex::{Filter, SavedSearches};
+    ///
+    /// let mut searches = SavedSearches::new();
+    /// searches.insert("jobs", Filter::from_query_string("q=hires")?);
+    /// searches.insert("all", Filter::default());
+    /// assert!(searches.iter().map(|(name, _)| name).eq(["jobs", "all"]));
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Filter)> {
         let searches = self.names.iter().zip(&self.searches);
         searches.filter_map(|(name, search)| Some((&**name, &search.as_ref()?.filter)))
@@ -162,6 +240,19 @@ impl SavedSearches {
     /// The names of the searches that a signal matches, in the order in which they were saved.
     ///
     /// `company` must be the company of the signal. `days` and `dateRanges` are relative to `today`.
+    ///
+    /// ```
+    /// use signaldex::{Company, Filter, SavedSearches, Signal, SignalId};
+    ///
+    /// let mut searches = SavedSearches::new();
+    /// searches.insert("jobs", Filter::from_query_string("q=hires -intern")?);
+    /// searches.insert("money", Filter::from_query_string("q=raises")?);
+    /// let acme = Company::new("acme", "Acme GmbH");
+    /// let signal = Signal::new(SignalId::MIN, "acme", "Acme hires an engineer");
+    /// let today = time::macros::date!(2026 - 06 - 30);
+    /// assert_eq!(searches.matches(&signal, &acme, today), ["jobs"]);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     ///
     /// Cost: a few microseconds, and tens of nanoseconds for each search that requires the same rare value or
     /// pair of values. A search that requires nothing, such as one that only excludes words, is checked for

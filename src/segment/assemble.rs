@@ -116,6 +116,8 @@ impl<W: Write> Assembly<W> {
         let mut codes = self.label_codes(facet);
         let (strings, order) = sorted_labels(facet, &labels, &codes);
         let code_of_label = codes_of_labels(&order, labels.len());
+        // Up to here, codes are numbers of labels by arrival; after this, of sorted labels that
+        // occur.
         codes
             .iter_mut()
             .for_each(|code| *code = code_of_label[*code as usize]);
@@ -146,6 +148,7 @@ impl<W: Write> Assembly<W> {
     /// values may have no number.
     fn group_companies(&self, codes: &[u32], values: usize) -> Groups {
         let mut code_of_company = vec![NO_CODE; self.company_order.len()];
+        // All rows of a company have one value, so it does not matter which row sets it.
         for (&company, &code) in self.company_of_row.iter().zip(codes) {
             code_of_company[company.index()] = code;
         }
@@ -189,6 +192,7 @@ impl<W: Write> Assembly<W> {
     ) -> Result<()> {
         let mut pairs = PairNumbers::default();
         for &arrival in rows {
+            // Each row has a title of its own, so none is replaced twice.
             let title = signals.title(arrival);
             pairs.replace_terms(&mut signals.title_tokens[title], |first, second| {
                 let [first, second] = [first, second].map(|term| order.frequent(term));
@@ -200,6 +204,7 @@ impl<W: Write> Assembly<W> {
             PairNumbers::of_title(numbers)
         });
         let groups = Groups::of_distinct(pairs.len(), pairs_of_rows);
+        // Releases the titles, which take the most memory.
         drop(signals);
         let order = pairs.order_by_key();
         self.begin_field();
@@ -225,6 +230,7 @@ impl<W: Write> Assembly<W> {
         let company_of_row = std::mem::take(&mut self.company_of_row);
         let mut names: Vec<&[u32]> = vec![&[]; self.company_order.len()];
         let companies = std::mem::take(&mut self.builder.companies);
+        // All rows of a company set the same name.
         for &number in &company_of_row {
             let arrival = self.company_order[number.index()];
             names[number.index()] = &companies[arrival as usize].name_tokens;
@@ -252,6 +258,7 @@ impl<W: Write> Assembly<W> {
             _ => Optimize::Time,
         };
         self.begin_field();
+        // Postings are in the order of term numbers, so that of a term follows from its number.
         for &term in &order.by_frequency {
             let rows = groups.rows(term as usize);
             self.postings.push(rows, self.row_count, optimize);
@@ -290,6 +297,7 @@ impl<W: Write> Assembly<W> {
         let companies = &self.builder.companies;
         let mut keys = StringSections::default();
         let slugs = self.builder.slugs.strings();
+        // Slugs first, then names, both by company number: `CompanyKeys` depends on this order.
         for &arrival in &self.company_order {
             keys.push(slugs.bytes(arrival as usize))?;
         }
@@ -337,6 +345,7 @@ impl<W: Write> Assembly<W> {
         let mut values: Vec<i32> = days.iter().flatten().copied().collect();
         values.sort_unstable();
         values.dedup();
+        // Every day of a row is among the values, so the index is exact.
         let code = |day: i32| values.partition_point(|&other| other < day) as u32 + 1;
         let codes: Vec<u32> = days.iter().map(|day| day.map_or(NO_CODE, code)).collect();
         self.builder
@@ -516,8 +525,10 @@ struct TermOrder {
 impl TermOrder {
     fn new(strings: Strings<'_>, groups: &Groups, row_count: u32) -> TermOrder {
         let mut by_key = order_by_key(strings);
+        // Terms that occur only in replaced records have no rows.
         by_key.retain(|&term| !groups.rows(term as usize).is_empty());
         let by_frequency = order_by_frequency(&by_key, groups);
+        // Terms are sorted by descending number of rows, so the frequent ones come first.
         let frequent = by_frequency.partition_point(|&term| {
             pairs::is_frequent(groups.rows(term as usize).len() as u64, row_count)
         });
@@ -547,6 +558,7 @@ fn sorted_labels<'l>(facet: Facet, labels: &'l Interner, codes: &[u32]) -> (Stri
     let mut order: Vec<u32> = (0..labels.len() as u32)
         .filter(|&label| occurs[label as usize + 1])
         .collect();
+    // Labels with the same key are sorted by themselves.
     order.sort_by_cached_key(|&label| {
         let label = strings.get(label as usize);
         (facet.key(label).into_owned(), label)
@@ -568,6 +580,7 @@ fn rows_in_id_order(ids: &[SignalId]) -> Vec<u32> {
     let mut rows: Vec<u32> = (0..ids.len() as u32).collect();
     let id = |arrival: u32| ids[arrival as usize];
     if !rows.is_sorted_by_key(|&arrival| id(arrival)) {
+        // The sort is stable, so the last arrival of an id stays the last.
         rows.sort_by_key(|&arrival| id(arrival));
     }
     let mut last_of_each = rows
@@ -598,11 +611,13 @@ fn order_by_key(strings: Strings<'_>) -> Vec<u32> {
 /// The terms in `by_key`, sorted by descending number of rows; the sort is stable.
 fn order_by_frequency(by_key: &[u32], groups: &Groups) -> Vec<u32> {
     let sort_key = |(index, &term): (u32, &u32)| {
+        // Both criteria in one number: descending number of rows, then ascending index.
         let rarity = u32::MAX - groups.rows(term as usize).len() as u32;
         u64::from(rarity) << u32::BITS | u64::from(index)
     };
     let mut order: Vec<u64> = (0..).zip(by_key).map(sort_key).collect();
     order.sort_unstable();
+    // The lower half is the index.
     let term = |key: u64| by_key[key as u32 as usize];
     order.into_iter().map(term).collect()
 }

@@ -48,7 +48,7 @@ pub(crate) struct SegmentBuilder<W> {
     pub(super) name_terms: Interner,
     /// Deleted signals, in any order.
     pub(super) tombstones: Vec<Tombstone>,
-    greatest_id: Option<SignalId>,
+    id_max: Option<SignalId>,
     /// The added ids, kept from the first one that was out of order.
     ids: Option<HashSet<SignalId>>,
     pub(super) record: RecordWriter,
@@ -95,7 +95,7 @@ impl<W: Write> SegmentBuilder<W> {
             title_terms: Interner::default(),
             name_terms: Interner::default(),
             tombstones: Vec::new(),
-            greatest_id: None,
+            id_max: None,
             ids: None,
             record: RecordWriter::default(),
             symbols: encoder
@@ -135,6 +135,7 @@ impl<W: Write> SegmentBuilder<W> {
         commits: Commits,
     ) -> Result<Added> {
         let company = self.company_by_slug(&signal.company_slug)?;
+        // What the caller can get wrong is refused before anything is added.
         self.check_room()?;
         record::check_signal(signal)?;
         record::write_signal(&mut self.record, signal);
@@ -143,6 +144,7 @@ impl<W: Write> SegmentBuilder<W> {
         intern_terms(&mut self.title_terms, &signal.title, tokens)?;
         let facets = self.intern_labels(|facet| facet.signal_label(signal))?;
         let amount = signal.funding.as_ref().and_then(|funding| funding.amount);
+        // Before the signal is pushed, because the set of ids is made of the pushed ones.
         let added = self.see(signal.id);
         self.signals.push(PendingSignal {
             id: signal.id,
@@ -192,6 +194,7 @@ impl<W: Write> SegmentBuilder<W> {
     /// Adds a company whose record has been written.
     pub(super) fn push_company(&mut self, slug: &str, pending: PendingCompany) -> Result<Added> {
         let number = self.slugs.intern(slug)? as usize;
+        // Slugs are numbered in the order of companies, so a known slug has a company.
         if number < self.companies.len() {
             self.companies[number] = pending;
             return Ok(Added::Replaced);
@@ -234,7 +237,7 @@ impl<W: Write> SegmentBuilder<W> {
     /// Records an id. Returns whether it replaces an earlier one. Free while ids arrive in ascending order; from the
     /// first one out of order, a set of all ids is kept.
     fn see(&mut self, id: SignalId) -> Added {
-        let ascends = self.greatest_id.is_none_or(|max| max < id);
+        let ascends = self.id_max.is_none_or(|max| max < id);
         if self.ids.is_none() && !ascends {
             self.ids = Some(self.signals.ids.iter().copied().collect());
         }
@@ -248,13 +251,14 @@ impl<W: Write> SegmentBuilder<W> {
     /// Records an id. Returns whether it is new as far as known: a set of ids is kept only after
     /// [`see`](Self::see) has met one out of order.
     pub(super) fn note_id(&mut self, id: SignalId) -> bool {
-        self.greatest_id = self.greatest_id.max(Some(id));
+        self.id_max = self.id_max.max(Some(id));
         self.ids.as_mut().is_none_or(|ids| ids.insert(id))
     }
 }
 
 fn intern_terms(interner: &mut Interner, text: &str, tokens: &mut Vec<u32>) -> Result<()> {
     let mut outcome = Ok(());
+    // `analyze` does not stop at an error, so it is returned at the end.
     text::analyze(text, |term| match interner.intern(term) {
         Ok(number) => tokens.push(number),
         Err(error) => outcome = Err(error),

@@ -92,6 +92,7 @@ impl Tombstone {
 /// Sorts deletions by id, and combines those of the same signal.
 pub(super) fn sort_tombstones(tombstones: &mut Vec<Tombstone>) {
     tombstones.sort_unstable_by_key(|tombstone| tombstone.id);
+    // `dedup_by` passes the later of two neighbours first and keeps the earlier one.
     tombstones.dedup_by(|other, kept| {
         let is_same = other.id == kept.id;
         if is_same {
@@ -163,11 +164,14 @@ impl Segment {
         let rows = self.row_count();
         for (index, frame) in (0..).zip(last.frames()) {
             let maximum = frame.maximum();
+            // All rows of the frame were last written before the offset.
             if maximum < after.commit {
                 continue;
             }
             let first_row = index * FRAME_NUMBERS as u32;
             let end = rows.min(first_row + FRAME_NUMBERS as u32);
+            // All rows have one commit and ascending ids, so the first and the last row bound all
+            // offsets.
             if frame.is_uniform() {
                 let offset_of = |row: u32| offset(maximum, Row(row));
                 if offset_of(end - 1) <= after || offset_of(first_row) > bound {
@@ -179,6 +183,8 @@ impl Segment {
                     let row = Row(row as u32);
                     let offset = offset(commit, row);
                     if offset > after {
+                        // The caller lowers the bound as it finds changes, which lets later frames
+                        // be skipped.
                         bound = visit(offset, row);
                     }
                 }

@@ -39,6 +39,7 @@ impl<'a> CompanyKeys<'a> {
     ) {
         let companies = self.company_count();
         self.0.find_each(texts, |index| {
+            // Names follow all slugs, so they have the same numbers after subtracting these.
             let number = index.checked_sub(companies).unwrap_or(index);
             found.push(CompanyNumber(number as u32));
         });

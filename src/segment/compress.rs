@@ -107,6 +107,7 @@ impl<W: Write> SegmentBuilder<W> {
     ) -> Result<W> {
         let mut output = SegmentWriter::new(output)?;
         output.begin(SectionKind::Records, Field::None)?;
+        // From here on the plain records are only read, and the new output takes their place.
         let (plain, section) = std::mem::replace(&mut self.output, output).into_open_section()?;
         let order = RecordOrder::of(&self);
         let plain = PlainRecords {
@@ -181,6 +182,7 @@ impl<V: Fn() -> Result<Bytes>> PlainRecords<V> {
         let mut starts = Vec::with_capacity(self.starts.len());
         let checked = Checked::none(self.starts.len());
         for in_view in self.starts.chunks(RECORDS_IN_VIEW) {
+            // Invariant: `starts` has the new offsets of all records before this view.
             let file = (self.view)()?;
             let records = self.records_in(&file, &checked);
             for &start in in_view {
@@ -236,6 +238,7 @@ fn serves(encoder: &Encoder, own: &Segment, segments: &[&Segment]) -> Result<boo
     };
     let [own_texts, own_codes] = compressed_bytes(&[Source::of(own)?])?;
     let [texts, codes] = compressed_bytes(&others)?;
+    // Compares the ratios of codes to texts without dividing.
     Ok(codes * own_texts * 100 <= own_codes * texts * TRIAL_RATIO_MAX)
 }
 
@@ -281,6 +284,7 @@ impl Sample {
         let total = sources.iter().map(|of| of.segment.record_count()).sum();
         Sample::of(total, bytes_max, |mut number, texts| {
             for source in sources {
+                // Invariant: `number` counts from the first record of this source.
                 if number < source.segment.record_count() {
                     let stored = source.stored(number)?;
                     return append_texts(stored, source.records.symbols, texts);
@@ -308,6 +312,7 @@ impl Sample {
         while sample.bytes.len() < bytes_max
             && let Some(run) = runs.next()
         {
+            // A fraction of 2³² times the total, so the index is below the total.
             let place = u64::from(run.wrapping_mul(GOLDEN)) * total as u64;
             let first = (place >> u32::BITS) as usize;
             for number in first..total.min(first + RUN_RECORDS) {

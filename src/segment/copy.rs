@@ -97,6 +97,7 @@ impl<W: Write> SegmentBuilder<W> {
         let company = source
             .companies
             .get(company.index(), || self.company_by_slug(keys.slug(company)))?;
+        // Before the record is appended, so that a full segment does not grow.
         self.check_room()?;
         let record = self.copy_record(source, segment.stored_signal(row)?)?;
         source.title_terms.map_text(
@@ -166,6 +167,7 @@ impl Ordinals {
     #[inline]
     fn get(&mut self, number: usize, find: impl FnOnce() -> Result<u32>) -> Result<u32> {
         let ordinal = &mut self.0[number];
+        // 0 means not looked up yet.
         if *ordinal == 0 {
             *ordinal = find()? + 1;
         }
@@ -184,6 +186,7 @@ impl Ordinals {
     ) -> Result<()> {
         for term in tokens::decode(text.tokens.get(index)) {
             let number = term?.0 as usize;
+            // Only the ends of streams have been checked, not the terms in them.
             if number >= text.keys.len() {
                 return Err(Error::corrupt("a token stream has a term without a key"));
             }

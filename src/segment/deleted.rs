@@ -152,6 +152,7 @@ impl Deleted {
             return Ok(known.as_ref());
         }
         let tally = DeletedTally::of(segment, &self.rows)?;
+        // Another thread may have computed the same tally meanwhile.
         Ok(self.tally.get_or_init(|| tally).as_ref())
     }
 

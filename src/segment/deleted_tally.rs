@@ -76,6 +76,7 @@ impl DeletedTally {
         self.add_pairs(segment, &title)?;
         let name = terms_of(segment, TextField::Name, company.index())?;
         for (field, terms) in [(TextField::Title, title), (TextField::Name, name)] {
+            // A row counts once per term, however often the term occurs.
             for term in distinct(terms) {
                 self.count(segment.posting_of(field, term));
             }
@@ -92,6 +93,7 @@ impl DeletedTally {
             is_frequent(rows.into(), segment.row_count())
         };
         let neighbours = title.iter().zip(title.iter().skip(1));
+        // Only pairs of frequent words are stored, so others are not looked up.
         let pairs = neighbours.filter(|(first, second)| is_frequent(first) && is_frequent(second));
         let pairs = pairs.filter_map(|(&first, &second)| stored.find(first, second));
         for pair in distinct(pairs.collect::<SmallVec<[PostingId; 24]>>()) {

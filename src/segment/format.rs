@@ -35,7 +35,7 @@ use crate::text::ANALYSIS_VERSION;
 use crate::{Error, Result};
 
 /// The version that this release writes, and the newest version that it reads.
-pub(crate) const FORMAT_VERSION: u16 = 2;
+pub(crate) const FORMAT_VERSION: u16 = 1;
 
 /// Alignment of sections in bytes: a cache line, and sufficient for any integer.
 pub(super) const SECTION_ALIGNMENT: u64 = 64;
@@ -116,7 +116,7 @@ impl StoredTable {
             let section = SECTIONS.get(entry.kind as usize);
             let section = section.ok_or_else(|| {
                 let kind = entry.kind;
-                Error::corrupt(format!("a section is of kind {kind}, which there is not"))
+                Error::corrupt(format!("a section has the unknown kind {kind}"))
             })?;
             Ok(SectionEntry {
                 kind: section.kind,
@@ -210,6 +210,7 @@ impl<W: Write> SegmentWriter<W> {
     pub(crate) fn begin(&mut self, kind: SectionKind, field: Field) -> Result<()> {
         self.end();
         let padding = self.position.next_multiple_of(SECTION_ALIGNMENT) - self.position;
+        // The padding is shorter than the alignment, so the slice is in bounds.
         self.put(&[0; SECTION_ALIGNMENT as usize][..padding as usize])?;
         let offset = self.position;
         self.open = Some(SectionEntry {
@@ -229,7 +230,7 @@ impl<W: Write> SegmentWriter<W> {
             .open
             .as_mut()
             .expect("a section is begun before it is written to");
-        let index = open.length;
+        let offset = open.length;
         let mut rest = bytes;
         // Invariant: everything before `rest` is in the checksum, and every full piece but the last has a
         // checkpoint.
@@ -243,7 +244,7 @@ impl<W: Write> SegmentWriter<W> {
             open.length += piece.len() as u64;
             rest = after;
         }
-        Ok(index)
+        Ok(offset)
     }
 
     /// Stops writing. Returns the flushed output, and the range of the open section in it.
@@ -299,6 +300,7 @@ impl<W: Write> SegmentWriter<W> {
             Error::full(format!("the section table cannot be written: {error}"))
         })?;
         let offset = self.position;
+        // Stored in the footer, so that a truncated file is noticed.
         let file_length = offset + bytes.len() as u64 + FOOTER_BYTES as u64;
         let mut footer = [0; FOOTER_BYTES];
         footer[..8].copy_from_slice(&offset.to_le_bytes());
@@ -350,6 +352,7 @@ pub(crate) fn read_table(file: &[u8]) -> Result<(Table, Digest)> {
 /// The table and its offset in the file.
 fn read_table_at(file: &[u8]) -> Result<(Table, usize)> {
     check_header(&file[..file.len().min(HEADER_BYTES)], file.len() as u64)?;
+    // `check_header` has refused files shorter than header and footer.
     let footer = &file[file.len() - FOOTER_BYTES..];
     let range = table_range(footer, file.len() as u64)?;
     let (start, end) = (range.start as usize, range.end as usize);
@@ -425,6 +428,7 @@ pub(super) fn read_checkpoints<'a>(file: &'a [u8], table: &Table) -> Result<&'a 
     let entry = &table.sections[table.find(SectionKind::Checkpoints, Field::None)];
     let checkpoints: &[u32] = bytemuck::cast_slice(check_section(file, entry)?);
     let ends = table.first_chunks().into_iter().zip(&table.sections);
+    // The last checkpoint of a section is the checksum of the whole section.
     let mut ends = ends.filter(|(_, entry)| chunk_count(entry) > 0);
     let holds = checkpoints.len() == table.chunk_count()
         && ends.all(|(first, entry)| checkpoints[first + chunk_count(entry) - 1] == entry.checksum);
@@ -439,6 +443,7 @@ pub(super) fn read_checkpoints<'a>(file: &'a [u8], table: &Table) -> Result<&'a 
 
 /// Whether a piece of a section matches its checksum, given the checkpoints of the section.
 pub(super) fn matches_checkpoint(content: &[u8], checkpoints: &[u32], chunk: usize) -> bool {
+    // The checksum continues from that of the pieces before.
     let before = chunk.checked_sub(1).map_or(0, |before| checkpoints[before]);
     let start = chunk * CHUNK_BYTES;
     let piece = &content[start..content.len().min(start + CHUNK_BYTES)];

@@ -21,6 +21,7 @@ impl Groups {
             ends[value as usize] += 1;
         }
         let starts = starts_of(ends.iter().copied());
+        // From here on, an end is the index at which the next row of its value belongs.
         ends.copy_from_slice(&starts[..values]);
         let mut rows = vec![0; starts[values] as usize];
         // Invariant: the rows so far are between starts and ends.
@@ -39,9 +40,11 @@ impl Groups {
         values_of_row: impl Iterator<Item = &'t [u32]> + Clone,
     ) -> Groups {
         let mut states = vec![ValueState::default(); values];
+        // Rows are counted from 1, because 0 means that no row had the value yet.
         for (row, values) in (1..).zip(values_of_row.clone()) {
             for &value in values {
                 let state = &mut states[value as usize];
+                // A value that a row has repeatedly counts once.
                 state.end += u32::from(mem::replace(&mut state.last_row, row) != row);
             }
         }

@@ -131,6 +131,7 @@ impl Segment {
 
     /// The row of an id.
     pub(crate) fn row(&self, id: SignalId) -> Result<Option<Row>> {
+        // At most the number of rows, which fits into a `u32`.
         let row = Row(self.ids()?.count_below(id.get()) as u32);
         Ok(self.is_of(row, id)?.then_some(row))
     }
@@ -182,6 +183,7 @@ impl Segment {
     pub(crate) fn company_posting(&self, facet: Facet, posting: PostingId) -> Option<PostingId> {
         let view = self.facet(facet);
         let first = view.first_company_posting;
+        // The postings of companies are in the same order as those of rows.
         first.map(|first| PostingId(first + posting.0 - view.first_posting))
     }
 
@@ -335,6 +337,7 @@ impl Segment {
             return Ok(known);
         }
         let last = self.checked(Part::Commits)?.commits.last_commit();
+        // Another thread may have found the same meanwhile.
         Ok(*self.last_commit.get_or_init(|| last))
     }
 

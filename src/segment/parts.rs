@@ -289,6 +289,7 @@ impl Segment {
     fn check_parts(&self, bits: u64) -> Result<()> {
         self.ensure_trusted()?;
         for part in Part::all().filter(|part| part.bit() & bits != 0) {
+            // Another thread may have checked the part meanwhile.
             if self.checks.parts.load(Ordering::Relaxed) & part.bit() != 0 {
                 continue;
             }
@@ -315,6 +316,7 @@ impl Segment {
     #[inline(never)]
     fn check_posting(&self, id: PostingId) -> Result<()> {
         let number = id.0 as usize;
+        // Another thread may have checked the posting meanwhile.
         if self.checks.postings.contains(number) {
             return Ok(());
         }
@@ -339,6 +341,7 @@ impl Segment {
             };
             self.check_bytes(views.table.find(kind, Field::None), bytes)
         })?;
+        // Postings of companies come last; they list companies instead of rows.
         let of_companies = views.table.field_postings[COMPANY_POSTINGS] as usize;
         let numbers = if number < of_companies {
             self.row_count()
@@ -354,6 +357,7 @@ impl Segment {
         let entry = &views.table.sections[section];
         let content = format::check_bounds(self.bytes.borrow_owner(), entry)?;
         let first = views.first_chunks[section];
+        // The range may exceed the section, as that of a damaged posting does.
         let end = bytes.end.min(content.len()).div_ceil(CHUNK_BYTES);
         for chunk in bytes.start / CHUNK_BYTES..end {
             if self.checks.chunks.contains(first + chunk) {

@@ -107,6 +107,7 @@ struct PendingCommits {
 impl PendingCommits {
     /// Adds those of a signal after `before` others.
     fn push(&mut self, before: usize, commits: Commits) {
+        // The first signal with other commits: those before it have had the usual ones.
         if commits != Commits::BUILT && self.of_signals.is_empty() {
             self.of_signals.resize(before, Commits::BUILT);
         }
@@ -141,6 +142,7 @@ impl LabelColumn {
             LabelColumn::Numbers(labels) => labels.push(label),
             LabelColumn::Bytes(labels) => match u8::try_from(label) {
                 Ok(label) => labels.push(label),
+                // The first number above 255 widens the whole column.
                 Err(_) => {
                     let labels = labels.iter().copied().map(u32::from);
                     *self = LabelColumn::Numbers(labels.chain([label]).collect());

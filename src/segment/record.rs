@@ -67,11 +67,11 @@ impl<'a> Records<'a> {
     pub(super) fn signal(
         self,
         record: usize,
-        index: u64,
+        offset: u64,
         id: SignalId,
         company_slug: &'a str,
     ) -> Result<Signal<'a>> {
-        let stored = self.stored(record, index)?;
+        let stored = self.stored(record, offset)?;
         let of = (id, company_slug);
         let signal = match stored.plain_texts() {
             Some(texts) => parse_signal(stored.reader(), texts, of, Cow::Borrowed),
@@ -91,14 +91,14 @@ impl<'a> Records<'a> {
     pub(super) fn signal_in<'b>(
         self,
         record: usize,
-        index: u64,
+        offset: u64,
         (id, company_slug): (SignalId, &'b str),
         buffer: &'b mut Vec<u8>,
     ) -> Result<Signal<'b>>
     where
         'a: 'b,
     {
-        let stored = self.stored(record, index)?;
+        let stored = self.stored(record, offset)?;
         let texts = stored.texts(self.symbols, buffer);
         let of = (id, company_slug);
         let signal =
@@ -110,8 +110,8 @@ impl<'a> Records<'a> {
     ///
     /// # Errors
     /// As for [`signal`](Self::signal).
-    pub(super) fn company(self, record: usize, index: u64) -> Result<Company<'a>> {
-        let stored = self.stored(record, index)?;
+    pub(super) fn company(self, record: usize, offset: u64) -> Result<Company<'a>> {
+        let stored = self.stored(record, offset)?;
         let company = match stored.plain_texts() {
             Some(texts) => parse_company(stored.reader(), texts, Cow::Borrowed),
             None => {
@@ -120,18 +120,20 @@ impl<'a> Records<'a> {
                 texts.and_then(|texts| parse_company(stored.reader(), texts, owned))
             }
         };
-        company.ok_or_else(|| Error::corrupt(format!("the company record at {index} is malformed")))
+        company
+            .ok_or_else(|| Error::corrupt(format!("the company record at {offset} is malformed")))
     }
 
     /// A stored record, for copying.
     ///
     /// # Errors
     /// As for [`signal`](Self::signal), but malformed records are not detected.
-    pub(super) fn stored(self, record: usize, index: u64) -> Result<Stored<'a>> {
-        let start = usize::try_from(index).ok();
+    pub(super) fn stored(self, record: usize, offset: u64) -> Result<Stored<'a>> {
+        let start = usize::try_from(offset).ok();
         let bytes = start.and_then(|start| self.bytes.get(start..));
         let verified = bytes.and_then(|bytes| {
             let stored = Stored::first_of(bytes)?;
+            // A checksum is compared once per process, unless the file is overwritten.
             if !self.checked.contains(record) {
                 if !stored.matches_checksum() {
                     return None;
@@ -142,7 +144,7 @@ impl<'a> Records<'a> {
         });
         verified.ok_or_else(|| {
             Error::corrupt(format!(
-                "the record at {index} of section Records does not match its checksum"
+                "the record at {offset} of section Records does not match its checksum"
             ))
         })
     }
@@ -183,6 +185,7 @@ impl<'a> Stored<'a> {
         let mut rest = bytes.get(CHECKSUM_BYTES..)?;
         let length = take_length(&mut rest)?;
         let mut content = rest.get(..length)?;
+        // `rest` is what follows the length, so the difference is the number of bytes up to there.
         let end = bytes.len() - rest.len() + length;
         let (flags, rest) = content.split_first_chunk::<FLAGS_BYTES>()?;
         content = rest;
@@ -381,6 +384,7 @@ impl Fields<'_> {
             return Some(None);
         };
         let day = i32::try_from(unzigzag(number)).ok()?;
+        // The seconds of any `i32` of days fit into an `i64`.
         self.last_second = i64::from(day) * SECONDS_PER_DAY;
         day_of_number(day).map(Some)
     }
@@ -389,6 +393,7 @@ impl Fields<'_> {
         let Some(number) = self.number()? else {
             return Some(None);
         };
+        // A forged difference may overflow.
         self.last_second = self.last_second.checked_add(unzigzag(number >> 1))?;
         let instant = UtcDateTime::from_unix_timestamp(self.last_second).ok()?;
         let nanoseconds = match number & 1 {
@@ -404,6 +409,7 @@ impl Fields<'_> {
         texts: &'t [u8],
         make: impl Fn(&'t str) -> Cow<'s, str>,
     ) -> Option<[Option<Cow<'s, str>>; N]> {
+        // Checked once for all texts; splitting within a character fails below.
         let mut rest = simdutf8::basic::from_utf8(texts).ok()?;
         let mut found = [const { None }; N];
         for text in &mut found {

@@ -31,6 +31,7 @@ impl Segment {
     /// Takes back what was held against the file, which has been read and is whole.
     pub(crate) fn trust(&self) {
         self.trust.is_damaged.store(false, Ordering::Relaxed);
+        // Released last, so that a thread that sees the segment trusted sees it undamaged, too.
         self.trust.is_distrusted.store(false, Ordering::Release);
     }
 
@@ -47,6 +48,8 @@ impl Segment {
     /// # Errors
     /// The segment is distrusted; the error names the file.
     pub(crate) fn ensure_trusted(&self) -> Result<()> {
+        // Pairs with the fence in `distrust`: a thread that has seen a cleared check sees the
+        // distrust.
         fence(Ordering::Acquire);
         if !self.is_distrusted() {
             return Ok(());

@@ -83,6 +83,7 @@ impl Segment {
             ids.iter().is_sorted_by(|a, b| a < b),
             "the ids are out of order",
         )?;
+        // Ids ascend, so checking the first and the last suffices.
         let in_range = |id: Option<u64>| id.is_none_or(|id| SignalId::new(id).is_some());
         ensure(
             in_range(ids.iter().next()) && in_range(ids.last()),
@@ -133,6 +134,7 @@ impl Segment {
         let spans_all = starts.is_sorted() && starts.first() == Some(&0) && last == rows.len();
         ensure(spans_all, "the rows by company do not span all companies")?;
         for company in self.companies() {
+            // The starts span all companies, so this is in bounds.
             let rows = by_company.get(company);
             let in_order = whole::ascend(rows);
             ensure(

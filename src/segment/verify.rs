@@ -33,6 +33,7 @@ impl Segment {
             self.verify_company(number, &mut record)?;
             self.expect_company(number, &mut expected)?;
         }
+        // Rows ascend, so the rows expected of each posting do, too.
         for row in self.rows() {
             let signal = self.signal(row)?;
             let company = self.company(self.company_of(row)?)?;
@@ -195,6 +196,7 @@ impl Segment {
 
     fn verify_postings(&self, expected: ExpectedPostings) -> Result<()> {
         let total = self.views().postings.entries.len();
+        // Every expected posting is a stored one, so equal numbers mean that none is left over.
         ensure(
             expected.0.len() == total,
             "there is a posting that no record asks for",
@@ -232,6 +234,7 @@ struct ExpectedPostings(BTreeMap<PostingId, Vec<u32>>);
 impl ExpectedPostings {
     fn add(&mut self, posting: PostingId, number: u32) {
         let numbers = self.0.entry(posting).or_default();
+        // Numbers arrive in ascending order, so a repeated one is the last.
         if numbers.last() != Some(&number) {
             numbers.push(number);
         }

@@ -224,6 +224,7 @@ impl<'a, 't> Sections<'a, 't> {
                 return Err(Error::corrupt(format!("section {kind:?} occurs twice")));
             }
         }
+        // Sections of later releases must be in bounds, too, but are not read.
         for entry in &table.optional {
             format::check_bounds(file, entry)?;
         }
@@ -234,6 +235,7 @@ impl<'a, 't> Sections<'a, 't> {
             })?;
             section.check_length(field, bytes.len(), table)?;
         }
+        // All sections of the schema have been found, so any other one has the wrong field.
         if sections.len() > schema::sections().count() {
             return Err(Error::corrupt("a section is of a field that has none"));
         }

@@ -79,6 +79,7 @@ pub(crate) fn check_file(content: &(impl FileContent + ?Sized)) -> Result<Digest
     // The magic and the versions have been checked with the header.
     let mut end = HEADER_FIELDS_BYTES as u64;
     for section in sections {
+        // Invariant: everything before `end` has been checked.
         file.check_padding(end, section.start)?;
         end = section.end;
     }
@@ -107,6 +108,7 @@ impl<C: FileContent + ?Sized> Reader<'_, C> {
         let length = self.length;
         let header = self.bytes(0..length.min(HEADER_BYTES as u64))?;
         format::check_header(header, length)?;
+        // `check_header` has refused files shorter than header and footer.
         let footer = self.bytes(length - FOOTER_BYTES as u64..length)?.to_vec();
         let range = format::table_range(&footer, length)?;
         let bytes = self.bytes(range.clone())?;
@@ -120,6 +122,8 @@ impl<C: FileContent + ?Sized> Reader<'_, C> {
             let range = format::section_range(entry, self.length)?;
             let mut checksum = 0;
             let mut start = range.start;
+            // Invariant: `checksum` is that of the bytes from the start of the section up to
+            // `start`.
             while start < range.end {
                 let end = range.end.min(start + PIECE_BYTES);
                 checksum = crc32c::crc32c_append(checksum, self.bytes(start..end)?);

@@ -27,6 +27,13 @@ impl SignalId {
     pub const MAX: SignalId = SignalId(9_999_999_999_999_999_999);
 
     /// The id of that number, or `None` outside [`MIN`](Self::MIN) to [`MAX`](Self::MAX).
+    ///
+    /// ```
+    /// use signaldex::SignalId;
+    ///
+    /// assert_eq!(SignalId::new(1), Some(SignalId::MIN));
+    /// assert_eq!(SignalId::new(0), None);
+    /// ```
     pub const fn new(number: u64) -> Option<SignalId> {
         if number >= Self::MIN.0 && number <= Self::MAX.0 {
             Some(SignalId(number))
@@ -41,6 +48,12 @@ impl SignalId {
     }
 
     /// The number.
+    ///
+    /// ```
+    /// let id: signaldex::SignalId = "7".parse()?;
+    /// assert_eq!(id.get(), 7);
+    /// # Ok::<(), signaldex::ParseIdError>(())
+    /// ```
     pub const fn get(self) -> u64 {
         self.0
     }

@@ -16,7 +16,7 @@ const NO_FIELD: u16 = 65535;
 #[test]
 fn the_document_lists_the_sections_of_the_stored_index() {
     let documented = documented_sections();
-    let files = fs::read_dir(root().join("data/index/v2")).expect("the stored index");
+    let files = fs::read_dir(root().join("data/index/v1")).expect("the stored index");
     let paths = files.map(|file| file.expect("an entry").path());
     let is_segment = |path: &PathBuf| path.to_string_lossy().contains("segment-");
     let segments: Vec<PathBuf> = paths.filter(is_segment).collect();

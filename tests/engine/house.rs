@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 23] = [
+const DOCUMENTS: [&str; 24] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -13,6 +13,7 @@ const DOCUMENTS: [&str; 23] = [
     "SECURITY.md",
     "SPECIFICATION.md",
     "docs/COMPARE.md",
+    "docs/DESIGN.md",
     "docs/api.md",
     "docs/benchmarks.md",
     "docs/changes.md",

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use signaldex::json::{Loader, OnInvalid};
-use signaldex_synthetic;
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId, Snapshot, sample};
+use signaldex_synthetic::Corpus as GeneratedCorpus;
 
 use crate::classes::{self, Statistics};
 use crate::engine::{Build, Engine, bytes_on_disk};
@@ -182,7 +182,7 @@ impl Corpus {
         if let Some(files) = &self.files {
             return load(builder, files);
         }
-        let corpus = synthetic::Corpus::new(self.signals, 1)?;
+        let corpus = GeneratedCorpus::new(self.signals, 1)?;
         let mut clock = Duration::ZERO;
         for chunk in chunks(corpus.companies()) {
             clock += timed(|| add_companies(&mut builder, &chunk))?;

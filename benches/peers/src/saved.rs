@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use mokaccino::prelude::{CNFQueryable, Document, Percolator, Query};
 use signaldex::query::Facet;
-use signaldex_synthetic::Corpus;
 use signaldex::{Company, Filter, IndexBuilder, SavedSearches, Signal, text};
+use signaldex_synthetic::Corpus;
 
 use crate::Result;
 use crate::searches::{Search, Searches};
@@ -49,7 +49,10 @@ pub(crate) fn run(signals: u64, search_count: usize) -> Result<()> {
     let mut ours = SavedSearches::for_index(&snapshot, today)?;
     let mut theirs = Percolator::default();
     for (number, search) in searches.iter().enumerate() {
-        ours.insert(number.to_string(), Filter::from_query_string(&search.query_string())?);
+        ours.insert(
+            number.to_string(),
+            Filter::from_query_string(&search.query_string())?,
+        );
         theirs.add_query(query_of(search));
     }
     let (warm_up, mut rest) = records.split_at(WARM_UP);

@@ -168,7 +168,9 @@ fn answer_for_a_while(snapshot: &Snapshot, queries: &[Query]) -> u64 {
     let (started, mut answered) = (Instant::now(), 0);
     while started.elapsed() < TIME {
         for query in queries {
-            let page = snapshot.search(query, sample::AS_OF).expect("a whole index");
+            let page = snapshot
+                .search(query, sample::AS_OF)
+                .expect("a whole index");
             let count = snapshot.count(query.filter(), sample::AS_OF);
             let count = count.expect("a whole index");
             std::hint::black_box((page, count));

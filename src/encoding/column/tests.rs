@@ -43,3 +43,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_column_too_narrow_for_its_values_is_refused() {
+    let narrow = Column::new(&[7; 4], 4).expect("a byte for each row");
+    narrow
+        .validate(255)
+        .expect("as many values as a byte can tell apart");
+    let error = narrow.validate(256).expect_err("a code has no place");
+    assert_eq!(error.kind(), crate::ErrorKind::Corrupt);
+    let empty = Column::new(&[], 0).expect("no rows");
+    empty.validate(256).expect("no code");
+}

@@ -88,6 +88,7 @@ impl PostingSections {
         let is_long = rows.len() >= BLOCK_ROWS_MIN * block_count(row_count) as usize;
         let start = match rows {
             &[row] => row,
+            // Refers to no rows, but its start must be in bounds.
             [] => self.rows.len() as u32,
             _ if is_long => self.push_containers(rows, optimize),
             _ => self.push_list(rows),
@@ -130,7 +131,9 @@ impl PostingSections {
             Optimize::Space => SMALL_ARRAY_ROWS_MAX,
         };
         in_blocks.for_each(|rows| self.push_container(rows, array_rows_max));
+        // The number of containers is known only now.
         self.containers[head] = Container::head(self.containers.len() - head - 1);
+        // `fit` checks that no index reaches this bit.
         head as u32 | IN_BLOCKS
     }
 
@@ -144,6 +147,7 @@ impl PostingSections {
     fn push_list(&mut self, rows: &[u32]) -> u32 {
         let next = self.rows.len() as u32;
         let start = self.first_stored(Shape::List, rows, next);
+        // Sets with one outline may still differ, so the rows are compared.
         if self.rows[start as usize..].starts_with(rows) {
             return start;
         }
@@ -158,7 +162,9 @@ impl PostingSections {
             self.push_bitset(rows) | IS_BITSET
         };
         self.containers.push(Container {
+            // A segment has at most 65,535 blocks, so the number fits.
             block: Row(rows[0]).block() as u16,
+            // `chunk_by` yields no empty chunks, and a block has at most 65,536 rows.
             cardinality_less_one: (rows.len() - 1) as u16,
             start,
         });

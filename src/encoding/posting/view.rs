@@ -99,6 +99,7 @@ impl<'a> Posting<'a> {
                 rows.get(first).map(|&row| Row(row).block())
             }
             Posting::Blocks { containers, .. } => {
+                // A dense posting usually has a container for every block, so no search is needed.
                 if has_container_in_place(containers, block) {
                     return Some(block);
                 }
@@ -160,6 +161,7 @@ impl<'a> Posting<'a> {
                 .offsets()
                 .map(move |offset| Row::of(block, offset))
         });
+        // At most one of the three has rows.
         let listed = list.iter().map(|&row| Row(row));
         listed.chain(in_blocks).chain(of_dense)
     }
@@ -190,6 +192,7 @@ impl<'a> BlockRows<'a> {
     pub(crate) fn between(&self, offsets: &Range<u32>) -> BlockRows<'a> {
         match *self {
             BlockRows::List(rows) => {
+                // All rows are in one block, that of the first.
                 let first = rows.first().map_or(0, |&row| Row(row).block() * BLOCK_ROWS);
                 let rows = gallop::between(rows, &(first + offsets.start..first + offsets.end));
                 BlockRows::List(rows)
@@ -238,6 +241,7 @@ impl<'a> BlockRows<'a> {
             BlockRows::Array(offsets) => ([].as_slice(), offsets, None),
             BlockRows::Bits(bits) => ([].as_slice(), [].as_slice(), Some(bits)),
         };
+        // At most one of the three has offsets.
         list.iter()
             .map(|&row| Row(row).offset())
             .chain(array.iter().copied())

@@ -71,6 +71,7 @@ impl Encoder {
     /// Cost: 40 to 55 nanoseconds per code, 5 to 7 nanoseconds per byte (docs/benchmarks.md).
     pub(crate) fn encode(&self, text: &[u8], output: &mut Vec<u8>) {
         let mut rest = text;
+        // Ends because every symbol has at least one byte.
         while !rest.is_empty() {
             let (code, length) = self.longest(rest);
             output.extend_from_slice(&code.to_le_bytes());
@@ -82,8 +83,10 @@ impl Encoder {
     #[inline]
     fn longest(&self, text: &[u8]) -> (u16, usize) {
         let [first, second] = two_words(text);
+        // Symbols with a longer prefix are longer, so the first match is the longest.
         for (bytes, table) in PREFIX_BYTES.into_iter().zip(&self.by_prefix) {
             let Some(tail_bytes_max) = text.len().checked_sub(bytes) else {
+                // The text is shorter than any symbol with this prefix.
                 continue;
             };
             let tail = if bytes == 8 {
@@ -181,6 +184,7 @@ impl PrefixTable {
 
     /// Inserts the symbols of a prefix.
     fn insert(&mut self, of_prefix: &[(u64, Candidate)]) {
+        // `chunk_by` yields no empty chunks.
         let last = of_prefix.len() - 1;
         let listed = of_prefix
             .iter()
@@ -199,6 +203,7 @@ impl PrefixTable {
         let hash = hash(prefix);
         self.filter[filter_word(hash)] |= 1 << (hash % 64);
         let mut index = self.first_slot(hash);
+        // Ends because at least half of the slots are empty.
         while self.slots[index].longest.next != Next::Nothing {
             index = self.slot_after(index);
         }
@@ -293,5 +298,6 @@ pub(super) fn word(text: &[u8]) -> u64 {
 #[inline]
 pub(super) fn first_bytes(word: u64, bytes: usize) -> u64 {
     let shift = u64::BITS - 8 * bytes as u32;
+    // No bytes need a shift by 64, which gives 0.
     word.checked_shl(shift).unwrap_or(0) >> (shift % u64::BITS)
 }

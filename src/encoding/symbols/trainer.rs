@@ -57,6 +57,7 @@ impl Trainer {
     pub(super) fn learn(&mut self, text: &[u8]) {
         let mut last: Option<(u16, usize)> = None;
         let mut at = 0;
+        // Invariant: `last` is the symbol that ends at `at`, if there is one.
         while at < text.len() && !self.is_full() {
             let (mut code, mut length) = self.longest(&text[at..]);
             at += length;
@@ -66,6 +67,7 @@ impl Trainer {
                 let count = self.counts.entry((last, code)).or_insert(0);
                 *count += 1;
                 if *count >= JOIN_COUNT {
+                    // From now on the pair is read as one symbol, so it cannot be counted again.
                     self.counts.remove(&(last, code));
                     length += last_length;
                     code = self.add(&text[at - length..at]);
@@ -77,6 +79,7 @@ impl Trainer {
 
     /// Adds a symbol. Returns its code.
     fn add(&mut self, symbol: &[u8]) -> u16 {
+        // The table is not full, so the code fits into 16 bits.
         let code = self.symbols.len() as u16;
         self.symbols.push(symbol);
         let fitting = |&bytes: &usize| bytes <= symbol.len();

@@ -193,6 +193,7 @@ impl RecordWriter {
     }
 
     fn flag(&mut self, flag: bool) {
+        // Neither kind of record has 32 flags, so the shift stays in range.
         self.flags |= u32::from(flag) << self.count;
         self.count += 1;
     }
@@ -216,6 +217,7 @@ impl RecordWriter {
         };
         let second = instant.unix_timestamp();
         let nanoseconds = instant.nanosecond();
+        // The difference to the previous date or instant, which is usually small.
         let seconds = zigzag(second - self.last_second);
         self.last_second = second;
         self.number(Some(seconds << 1 | u64::from(nanoseconds > 0)));
@@ -284,6 +286,7 @@ impl Plain<'_> {
         };
         let [fields_bytes, text_bytes] = [self.fields, self.texts].map(|part| part.len() as u64);
         let lengths = varint::length(fields_bytes) + varint::length(text_bytes);
+        // The length counts everything after itself.
         let length = FLAGS_BYTES + lengths + self.fields.len() + content.len();
         bytes.clear();
         bytes.extend_from_slice(&[0; CHECKSUM_BYTES]);
@@ -293,6 +296,7 @@ impl Plain<'_> {
         bytes.extend_from_slice(self.fields);
         varint::push(bytes, text_bytes);
         bytes.extend_from_slice(content);
+        // The checksum covers everything after itself.
         let checksum = crc32c::crc32c(&bytes[CHECKSUM_BYTES..]);
         bytes[..CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
     }

@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use signaldex::query::Order;
 use signaldex::{
-    Company, Error, Facets, Filter, Found, Index, Query, Result, Signal, SignalId, Snapshot,
-    Strategies, ErrorKind};
+    Company, Error, ErrorKind, Facets, Filter, Found, Index, Query, Result, Signal, SignalId,
+    Snapshot, Strategies,
+};
 use time::Date;
 use time::macros::date;
 
@@ -164,7 +165,10 @@ fn tolerate<T>(question: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
 
 /// Whether files that nobody promised anything about may give this error.
 pub fn is_typed(error: &Error) -> bool {
-    error.kind() == ErrorKind::Corrupt || error.kind() == ErrorKind::Foreign || error.kind() == ErrorKind::NewerFormat || error.kind() == ErrorKind::Missing
+    error.kind() == ErrorKind::Corrupt
+        || error.kind() == ErrorKind::Foreign
+        || error.kind() == ErrorKind::NewerFormat
+        || error.kind() == ErrorKind::Missing
 }
 
 /// Queries that find a record by each of its fields.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use signaldex::query::Order;
-use signaldex_synthetic::Corpus;
 use signaldex::{Filter, Index, IndexBuilder, Item, SignalId, Snapshot, Writer};
+use signaldex_synthetic::Corpus;
 
 use crate::examination::TODAY;
 

@@ -18,8 +18,8 @@ pub mod segment_records;
 #[cfg(test)]
 mod segment_records_tests;
 
-use signaldex_synthetic::Corpus;
 use signaldex::{Index, IndexBuilder};
+use signaldex_synthetic::Corpus;
 
 /// Signals of the index that queries and cursors are tried on.
 const TINY_SIGNALS: u64 = 24;

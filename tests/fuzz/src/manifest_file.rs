@@ -21,7 +21,7 @@ pub const LENGTHS_AS_GIVEN: u8 = 1;
 pub const IS_WRITTEN: u8 = 2;
 
 const MAGIC: &[u8; 8] = b"SDXMAN\r\n";
-const VERSION: u16 = 2;
+const VERSION: u16 = 1;
 const HEADER_BYTES: usize = 16;
 
 /// An input taken apart.

@@ -6,8 +6,8 @@ use std::path::Path;
 use fuzz_support::manifest_file::{IS_WRITTEN, Input};
 use fuzz_support::scratch::Scratch;
 use fuzz_support::segment_file::Parts;
-use signaldex_synthetic::Corpus;
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId};
+use signaldex_synthetic::Corpus;
 
 /// Signals of the seed with ordinary records.
 const SMALL_SIGNALS: u64 = 12;

@@ -100,7 +100,10 @@ fn ask(filter: &str, cursor: &Cursor, index: &Index) {
     match Query::from_query_string(&format!("{filter}{ampersand}cursor={cursor}")) {
         Ok(query) => {
             assert_eq!(*query.start(), Start::After(cursor.clone()));
-            let page = index.snapshot().search(&query, TODAY).expect("a whole index");
+            let page = index
+                .snapshot()
+                .search(&query, TODAY)
+                .expect("a whole index");
             assert!(page.ids().all(|id| id < cursor.last_id()));
             let matching = index.snapshot().count(query.filter(), cursor.day());
             let matching = matching.expect("a whole index");

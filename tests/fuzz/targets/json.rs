@@ -15,7 +15,7 @@ use signaldex::json::{
     LoadReport, Loader, OnInvalid, RecordError, Rejected, parse_company, parse_signal,
     write_company, write_signal,
 };
-use signaldex::{Company, Index, IndexBuilder, Signal, ErrorKind};
+use signaldex::{Company, ErrorKind, Index, IndexBuilder, Signal};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -123,7 +123,10 @@ fn load(scratch: &Scratch, companies: &[u8], signals: &[u8]) -> (Option<Index>, 
         }
         Err(error) => {
             // Compressed data that ends early, or is none.
-            assert!(error.kind() == ErrorKind::Corrupt || error.kind() == ErrorKind::Io, "{error}");
+            assert!(
+                error.kind() == ErrorKind::Corrupt || error.kind() == ErrorKind::Io,
+                "{error}"
+            );
             assert!(error.path().is_some(), "{error}");
             (None, report)
         }

@@ -13,7 +13,7 @@ use fuzz_support::record_mutation::{grafted, mutate};
 use fuzz_support::scratch::Scratch;
 use fuzz_support::segment_file::Parts;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use signaldex::{Company, Found, Index, Result, Signal, SignalId, Snapshot, ErrorKind};
+use signaldex::{Company, ErrorKind, Found, Index, Result, Signal, SignalId, Snapshot};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

@@ -1,7 +1,7 @@
 //! Uses the public API as an independent crate does, with each feature alone.
 
 use signaldex::query::Order;
-use signaldex::{Company, Facet, Filter, Index, Query, Signal, SignalId, ErrorKind};
+use signaldex::{Company, ErrorKind, Facet, Filter, Index, Query, Signal, SignalId};
 use time::macros::date;
 use time::Date;
 
@@ -31,7 +31,9 @@ fn main() -> Outcome {
 fn index() -> Outcome<Index> {
     let index = Index::in_memory()?;
     let mut writer = index.writer()?;
-    assert!(index.writer().is_err_and(|error| error.kind() == ErrorKind::Locked));
+    assert!(index
+        .writer()
+        .is_err_and(|error| error.kind() == ErrorKind::Locked));
     let mut acme = Company::new("acme", "Acme GmbH");
     acme.country = Some("Germany".into());
     writer.upsert_company(&acme)?;
@@ -71,9 +73,7 @@ fn ask(index: &Index) -> Outcome {
     );
     let filter = Filter::default();
     assert_eq!(
-        snapshot
-            .matches(&filter, TODAY, Order::OldestFirst)
-            .count(),
+        snapshot.matches(&filter, TODAY, Order::OldestFirst).count(),
         3
     );
     assert_eq!(snapshot.explain(&query, TODAY)?.matches, 3);

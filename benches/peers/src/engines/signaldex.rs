@@ -90,7 +90,10 @@ impl Prepared for Asked<'_> {
 
     fn facets(&mut self) -> Result<FacetAnswer> {
         let filter = self.first()?.filter();
-        let facets = self.engine.snapshot.facets_of(filter, self.today, &COUNTED)?;
+        let facets = self
+            .engine
+            .snapshot
+            .facets_of(filter, self.today, &COUNTED)?;
         Ok(FacetAnswer::Labelled(facets))
     }
 

@@ -301,7 +301,7 @@ fn lines(items: signaldex::Matches<'_>) -> Result<String> {
     for item in items {
         let item = item?;
         write_signal(&mut text, &item.signal);
-        write_csv_item(&mut text, &item);
+        write_csv_item(&mut text, &item.signal, &item.company_name);
     }
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

@@ -4,7 +4,7 @@
 //! 429. `GET /export?…` streams every match as NDJSON. A damaged index gives 500.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor, Write};
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
@@ -22,8 +22,7 @@ static COST_MAX: LazyLock<Cost> = LazyLock::new(|| match std::env::var("COST_MAX
 });
 
 type Tags = BuildHasherDefault<DefaultHasher>;
-type Answer<'s> = Response<Box<dyn Read + 's>>;
-type Outcome<'s> = Result<Answer<'s>, Answer<'s>>;
+type Answer = Response<Cursor<Vec<u8>>>;
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut arguments = std::env::args().skip(1);
@@ -40,7 +39,14 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let (path, query) = url.split_once('?').unwrap_or((&url, ""));
         let answer = match path {
             "/signals" => signals(&snapshot, &request, query),
-            "/export" => export(&snapshot, query),
+            "/export" => match export(&snapshot, query) {
+                Ok(matches) => {
+                    // As below.
+                    let _ = stream(request, matches);
+                    continue;
+                }
+                Err(refusal) => Err(refusal),
+            },
             _ => Err(text(404, "there are /signals and /export")),
         };
         // A client that has gone is no failure of the service.
@@ -49,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     Ok(())
 }
 
-fn signals<'s>(snapshot: &Snapshot, request: &Request, query: &str) -> Outcome<'s> {
+fn signals(snapshot: &Snapshot, request: &Request, query: &str) -> Result<Answer, Answer> {
     let query = Query::from_query_string(query).map_err(invalid)?;
     let items_max = sent(request, "X-Items-Max").map_or(usize::MAX, |n| n.parse().unwrap_or(1));
     let key = (snapshot.revision(), query.fingerprint(), TODAY, items_max);
@@ -64,7 +70,7 @@ fn signals<'s>(snapshot: &Snapshot, request: &Request, query: &str) -> Outcome<'
     } else {
         page(snapshot, &query, items_max).map_err(damaged)?
     };
-    let answer = answer("application/json", Cursor::new(body));
+    let answer = answer("application/json", body);
     Ok(answer.with_header(header("ETag", &tag)))
 }
 
@@ -86,37 +92,31 @@ fn page(snapshot: &Snapshot, query: &Query, items_max: usize) -> Result<Vec<u8>,
     Ok(body.finish(cursor.as_deref()))
 }
 
-fn export<'s>(snapshot: &'s Snapshot, query: &str) -> Outcome<'s> {
+fn export<'s>(snapshot: &'s Snapshot, query: &str) -> Result<Matches<'s>, Answer> {
     let filter = Filter::from_query_string(query).map_err(invalid)?;
     check(snapshot, &filter)?;
-    let matches = snapshot.matches(&filter, TODAY, Order::NewestFirst);
-    Ok(answer(
-        "application/x-ndjson",
-        Lines(matches, Cursor::default()),
-    ))
+    Ok(snapshot.matches(&filter, TODAY, Order::NewestFirst))
+}
+
+/// Sends a line for each match. After a damaged record the last chunk is missing.
+fn stream(request: Request, matches: Matches<'_>) -> io::Result<()> {
+    let mut output = request.into_writer();
+    output.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n")?;
+    output.write_all(b"Transfer-Encoding: chunked\r\n\r\n")?;
+    for item in matches {
+        let (item, mut line) = (item.map_err(io::Error::other)?, Vec::new());
+        json::write_item_line(&mut line, &item.signal, &item.company_name);
+        write!(output, "{:x}\r\n", line.len())?;
+        output.write_all(&[&line[..], b"\r\n"].concat())?;
+    }
+    output.write_all(b"0\r\n\r\n")
 }
 
 /// Refuses what costs more than `COST_MAX`.
-fn check<'s>(snapshot: &Snapshot, filter: &Filter) -> Result<(), Answer<'s>> {
+fn check(snapshot: &Snapshot, filter: &Filter) -> Result<(), Answer> {
     match snapshot.cost(filter, TODAY, *COST_MAX).map_err(damaged)? {
         cost if cost > *COST_MAX => Err(text(429, &format!("the query costs {cost}; narrow it"))),
         _ => Ok(()),
-    }
-}
-
-/// The matches of an export and the line that is being read. After a damaged record, the last chunk is missing.
-struct Lines<'s>(Matches<'s>, Cursor<Vec<u8>>);
-
-impl Read for Lines<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Lines(matches, line) = self;
-        if line.position() == line.get_ref().len() as u64 {
-            *line = Cursor::default();
-            if let Some(item) = matches.next().transpose().map_err(io::Error::other)? {
-                json::write_item_line(line.get_mut(), &item.signal, &item.company_name);
-            }
-        }
-        line.read(buffer)
     }
 }
 
@@ -130,20 +130,19 @@ fn header(name: &str, value: &str) -> Header {
     Header::from_bytes(name, value).expect("names and values are ASCII")
 }
 
-fn answer<'s>(kind: &str, body: impl Read + 's) -> Answer<'s> {
-    let kind = header("Content-Type", kind);
-    Response::new(200.into(), vec![kind], Box::new(body), None, None)
+fn answer(kind: &str, body: Vec<u8>) -> Answer {
+    Response::from_data(body).with_header(header("Content-Type", kind))
 }
 
-fn text<'s>(status: u16, text: &str) -> Answer<'s> {
-    answer("text/plain", Cursor::new(text.to_owned())).with_status_code(status)
+fn text(status: u16, text: &str) -> Answer {
+    answer("text/plain", text.into()).with_status_code(status)
 }
 
-fn invalid<'s>(invalid: InvalidQuery) -> Answer<'s> {
+fn invalid(invalid: InvalidQuery) -> Answer {
     let errors = serde_json::json!({ "errors": invalid.errors() });
     text(400, &errors.to_string())
 }
 
-fn damaged<'s>(error: Error) -> Answer<'s> {
+fn damaged(error: Error) -> Answer {
     text(500, &error.public_reason())
 }
