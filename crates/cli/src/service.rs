@@ -14,6 +14,8 @@ mod usage;
 #[cfg(feature = "cluster")]
 pub(crate) use serve::parse_seconds;
 
+use tokio::runtime::Builder;
+
 use crate::Failure;
 
 #[derive(Debug, clap::Subcommand)]
@@ -44,4 +46,10 @@ impl ServiceCommand {
             ServiceCommand::Man(man) => man.run(),
         }
     }
+}
+
+/// Waits on this thread for what is done with an object store.
+pub(crate) fn block_on<T>(work: impl Future<Output = signaldex::Result<T>>) -> Result<T, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(work)?)
 }

@@ -8,6 +8,7 @@ use signaldex_cluster::{Splitter, publish_cluster};
 
 use crate::Failure;
 use crate::build::Input;
+use crate::service::block_on;
 use crate::stderr::say;
 
 /// Build the indexes of a cluster's shards from JSON lines: each company with all its signals
@@ -69,15 +70,11 @@ impl Shard {
 impl PublishShards {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let store = Store::open(&self.store)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
         let options = PublishOptions {
             generation: self.generation,
             repair: self.repair,
         };
-        let published = publish_cluster(&self.folder, &store, options);
-        let published = runtime.block_on(published)?;
+        let published = block_on(publish_cluster(&self.folder, &store, options))?;
         say(format_args!(
             "generation {} is published: {} signals in {} shards, {} objects of {} bytes sent",
             published.generation,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use signaldex::replicate::{PruneOptions, Pruned, PrunedKind, Store, prune};
 
+use super::block_on;
 use crate::Failure;
 use crate::stderr::{counted, say};
 
@@ -40,10 +41,7 @@ impl Prune {
         if self.delete && !options.allows_publishers() {
             say("below 13h, a prune is not safe while `publish` runs");
         }
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let pruned = runtime.block_on(prune(&store, options))?;
+        let pruned = block_on(prune(&store, options))?;
         let mut output = BufWriter::new(std::io::stdout().lock());
         for file in &pruned.removed {
             writeln!(output, "{}\t{}", file.bytes, file.name)?;

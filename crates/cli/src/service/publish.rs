@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use signaldex::replicate::{PublishOptions, Published, Store, publish};
 
+use super::block_on;
 use crate::Failure;
 use crate::stderr::say;
 
@@ -33,11 +34,8 @@ impl Publish {
             generation: self.generation,
             repair: self.repair,
         };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let published = runtime.block_on(publish(&self.directory, &store, options));
-        say(line_of(&published?));
+        let published = block_on(publish(&self.directory, &store, options))?;
+        say(line_of(&published));
         Ok(())
     }
 }
