@@ -353,7 +353,7 @@ fn every_stop_signal_ends_the_service_gracefully() {
 }
 
 /// Longer than a service takes to notice a signal.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_MAX: Duration = Duration::from_secs(30);
 
 fn terminate(service: &Child) {
     let sent = Command::new("kill")
@@ -372,12 +372,12 @@ fn a_second_signal_ends_the_drain() {
     terminate(&service);
     let started = Instant::now();
     while ready() != 503 {
-        assert!(started.elapsed() < PATIENCE, "it does not drain");
+        assert!(started.elapsed() < WAIT_MAX, "it does not drain");
     }
     assert!(service.try_wait().expect("a process").is_none());
     terminate(&service);
     while service.try_wait().expect("a process").is_none() {
-        assert!(started.elapsed() < PATIENCE, "it drains on");
+        assert!(started.elapsed() < WAIT_MAX, "it drains on");
         std::thread::sleep(Duration::from_millis(20));
     }
     let status = service.wait().expect("an exit");

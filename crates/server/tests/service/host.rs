@@ -19,7 +19,7 @@ use crate::client;
 use crate::fixture::{Fixture, Settings};
 
 /// How long a test waits for what happens within a second.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_MAX: Duration = Duration::from_secs(60);
 
 fn hosted(host: fn(&Service) -> Router) -> Fixture {
     Fixture::with(Settings {
@@ -264,7 +264,7 @@ fn a_mounted_service_is_maintained_until_its_guard_is_dropped() {
     assert!(open().revoke_key(&record.id).expect("revoked"));
     let started = Instant::now();
     while status_of(&service, &key, search) != 401 {
-        assert!(started.elapsed() < PATIENCE, "the key is not followed");
+        assert!(started.elapsed() < WAIT_MAX, "the key is not followed");
     }
     drop(maintenance);
     let usage = open().usage(None).expect("usage");
