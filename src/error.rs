@@ -124,14 +124,27 @@ impl Error {
         Error::new(ErrorKind::Invalid, reason)
     }
 
-    pub(crate) fn unknown_company(slug: &str) -> Error {
+    /// A signal's company does not exist: [`UnknownCompany`](ErrorKind::UnknownCompany).
+    ///
+    /// ```
+    /// let error = signaldex::Error::unknown_company("acme");
+    /// assert_eq!(error.kind(), signaldex::ErrorKind::UnknownCompany);
+    /// assert_eq!(error.to_string(), "companySlug: there is no company \"acme\"; add it before its signals");
+    /// ```
+    pub fn unknown_company(slug: &str) -> Error {
         let slug = quoted(slug);
         let reason = format!("companySlug: there is no company {slug}; add it before its signals");
         Error::new(ErrorKind::UnknownCompany, reason)
     }
 
-    pub(crate) fn locked() -> Error {
-        Error::new(ErrorKind::Locked, "another writer holds the index")
+    /// Another process holds a lock: [`Locked`](ErrorKind::Locked).
+    ///
+    /// ```
+    /// let error = signaldex::Error::locked("another writer holds the index");
+    /// assert_eq!(error.kind(), signaldex::ErrorKind::Locked);
+    /// ```
+    pub fn locked(reason: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Locked, reason)
     }
 
     /// A limit was reached: [`Full`](ErrorKind::Full).

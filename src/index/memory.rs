@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::storage::{NewFile, Refusal, Storage, View};
+use super::storage::{HELD, NewFile, Refusal, Storage, View};
 use crate::encoding::bytes::{AlignedBytes, Bytes};
 use crate::{Error, Result};
 
@@ -123,7 +123,7 @@ impl Storage for Memory {
 
     fn lock(&self) -> Result<Box<dyn Debug + Send + Sync>> {
         if std::mem::replace(&mut self.files().is_locked, true) {
-            return Err(Error::locked());
+            return Err(Error::locked(HELD));
         }
         Ok(Box::new(MemoryLock(self.clone())))
     }

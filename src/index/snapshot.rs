@@ -188,8 +188,18 @@ impl Snapshot {
         Ok(self.company_address(slug)?.is_some())
     }
 
-    /// The ids of a company's live signals, in no particular order.
-    pub(super) fn signals_of(&self, slug: &str) -> Result<Vec<SignalId>> {
+    /// The ids of a company's live signals, in no particular order; none where the company does not exist.
+    ///
+    /// ```
+    /// let snapshot = signaldex::sample::index()?.snapshot();
+    /// assert_eq!(snapshot.signals_of("cpp-foundry")?.len(), 3);
+    /// assert!(snapshot.signals_of("no-such-company")?.is_empty());
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The keys, ids or rows of companies of a file are damaged.
+    pub fn signals_of(&self, slug: &str) -> Result<Vec<SignalId>> {
         let mut found = Vec::new();
         for live in &self.segments {
             if let Some(company) = live.segment.company_keys()?.by_slug(slug) {

@@ -156,6 +156,9 @@ pub(super) fn of_file(doing: &str, error: io::Error) -> Error {
     }
 }
 
+/// Why a lock cannot be taken.
+pub(super) const HELD: &str = "another writer holds the index";
+
 /// The lock file of the writer. It stays empty; the lock ends with the process.
 const LOCK: &str = "lock";
 
@@ -237,7 +240,7 @@ impl DirectoryLock {
         let file = file.map_err(|error| of_file("open the lock", error).at(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(DirectoryLock(file)),
-            Err(TryLockError::WouldBlock) => Err(Error::locked().at(&path)),
+            Err(TryLockError::WouldBlock) => Err(Error::locked(HELD).at(&path)),
             Err(TryLockError::Error(error)) => Err(Error::io("take the lock", error).at(&path)),
         }
     }

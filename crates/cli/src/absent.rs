@@ -58,7 +58,7 @@ pub(crate) struct Ignored {
     _arguments: Vec<OsString>,
 }
 
-fn absent(feature: &str) -> Result<(), Failure> {
+pub(crate) fn absent<T>(feature: &str) -> Result<T, Failure> {
     Err(format!(
         "this program was built without the feature `{feature}`; \
          `cargo build --release --features {feature}` builds it with the feature"

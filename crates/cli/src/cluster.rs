@@ -2,8 +2,10 @@
 
 mod node;
 mod shard;
+mod update;
 
 pub(crate) use node::{ClusterOptions, Member, install_crypto_provider};
+pub(crate) use update::{compact_shards, update_shards, verify_shards};
 
 use crate::Failure;
 

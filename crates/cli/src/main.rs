@@ -11,6 +11,7 @@ mod generate;
 mod match_searches;
 mod options;
 mod panics;
+mod place;
 mod progress;
 mod query;
 mod records;

@@ -3,18 +3,39 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use signaldex::{CompanyDeletion, Index, SignalId};
+use signaldex::json::Sink;
+use signaldex::{CompanyDeletion, Index, SignalId, Writer};
 
 use crate::Failure;
 use crate::build::Input;
+#[cfg(feature = "cluster")]
+use crate::cluster;
+use crate::place::{Place, Target};
 use crate::stderr::{companies, say, signals};
 
 /// Add, replace and delete records of an index in one atomic commit
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Update {
-    /// The directory of the index
-    #[arg(value_name = "DIR")]
-    directory: PathBuf,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    files: Files,
+    /// Publish the shards afterwards, as `publish-shards` does
+    #[arg(long, value_name = "STORE-URL", requires = "shards", hide = cfg!(not(feature = "cluster")))]
+    publish: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  signaldex update index --signals new.jsonl --delete-signals gone.txt
+  signaldex update --shards parts --companies companies.csv --signals new.jsonl --publish s3://bucket/signals
+
+Of shards, each commits on its own. If the update ends early, the same command again completes it.";
+
+/// The files of an update.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Files {
     /// Companies to add or replace, one JSON object a line, or CSV with a header
     #[arg(long, value_name = "FILE")]
     companies: Option<PathBuf>,
@@ -34,8 +55,53 @@ pub(crate) struct Update {
     input: Input,
 }
 
+/// What takes the records of an update and its deletions.
+pub(crate) trait Updated: Sink {
+    fn delete_signal(&mut self, id: SignalId) -> signaldex::Result<bool>;
+
+    fn delete_company(&mut self, slug: &str, deletion: CompanyDeletion) -> signaldex::Result<bool>;
+}
+
+impl Updated for Writer {
+    fn delete_signal(&mut self, id: SignalId) -> signaldex::Result<bool> {
+        Writer::delete_signal(self, id)
+    }
+
+    fn delete_company(&mut self, slug: &str, deletion: CompanyDeletion) -> signaldex::Result<bool> {
+        Writer::delete_company(self, slug, deletion)
+    }
+}
+
 impl Update {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        self.files.refuse_none()?;
+        match self.place.target()? {
+            Target::Index(directory) => update_index(&directory, &self.files),
+            #[cfg(feature = "cluster")]
+            Target::Shards(folder) => {
+                cluster::update_shards(&folder, &self.files, self.publish.as_deref())
+            }
+        }
+    }
+}
+
+fn update_index(directory: &Path, files: &Files) -> Result<(), Failure> {
+    let index = Index::open(directory)?;
+    let mut writer = index.writer()?;
+    let loaded = files.apply(&mut writer)?;
+    let report = writer.commit()?;
+    writer.wait_for_merges();
+    say(format_args!(
+        "{loaded}; deleted {} and {}; generation {}",
+        signals(report.signals_deleted),
+        companies(report.companies_deleted),
+        report.generation
+    ));
+    Ok(())
+}
+
+impl Files {
+    fn refuse_none(&self) -> Result<(), Failure> {
         let files = [
             &self.companies,
             &self.signals,
@@ -49,15 +115,18 @@ impl Update {
                     .into(),
             );
         }
-        let index = Index::open(&self.directory)?;
-        let mut writer = index.writer()?;
+        Ok(())
+    }
+
+    /// Hands over the records, and then the deletions. Returns a summary of what was read.
+    pub(crate) fn apply(&self, to: &mut impl Updated) -> Result<String, Failure> {
         let (company_file, signal_file) = (self.companies.as_deref(), self.signals.as_deref());
-        let loaded = self.input.load(&mut writer, company_file, signal_file)?;
+        let loaded = self.input.load(to, company_file, signal_file)?;
         for (path, number, line) in lines_of(self.delete_signals.as_deref())? {
             let id: SignalId = line
                 .parse()
                 .map_err(|error| format!("{}:{number}: {error}", path.display()))?;
-            writer.delete_signal(id)?;
+            to.delete_signal(id)?;
         }
         let on_signals = if self.with_signals {
             CompanyDeletion::Cascade
@@ -65,19 +134,18 @@ impl Update {
             CompanyDeletion::Restrict
         };
         for (path, number, slug) in lines_of(self.delete_companies.as_deref())? {
-            writer
-                .delete_company(&slug, on_signals)
+            to.delete_company(&slug, on_signals)
                 .map_err(|error| format!("{}:{number}: {error}", path.display()))?;
         }
-        let report = writer.commit()?;
-        writer.wait_for_merges();
-        say(format_args!(
-            "{loaded}; deleted {} and {}; generation {}",
-            signals(report.signals_deleted),
-            companies(report.companies_deleted),
-            report.generation
-        ));
-        Ok(())
+        Ok(loaded)
+    }
+
+    /// The companies that are deleted with their signals.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn deleted_with_signals(&self) -> Result<Vec<String>, Failure> {
+        let file = self.delete_companies.as_deref();
+        let lines = lines_of(file.filter(|_| self.with_signals))?;
+        Ok(lines.into_iter().map(|(_, _, slug)| slug).collect())
     }
 }
 

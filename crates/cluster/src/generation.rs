@@ -1,4 +1,5 @@
-//! Generations of a cluster: manifests with the generation of each shard's index.
+//! Generations of a cluster: manifests with the generation of each shard's index. A shard that has not changed keeps
+//! its generation, so nothing of it is published, fetched or opened again.
 //!
 //! ```text
 //! shards/<count>/<shard>/...                each shard as `replicate` publishes an index
@@ -23,6 +24,8 @@ pub(super) const SHARDS_MAX: u32 = 4_096;
 #[serde(deny_unknown_fields)]
 pub(super) struct ClusterGeneration {
     pub(super) generation: u64,
+    /// The identity of the folder of shards that it was published from.
+    pub(super) cluster: Digest,
     /// The shards by number.
     pub(super) shards: Vec<PublishedShard>,
 }
@@ -37,6 +40,8 @@ pub(super) struct PublishedShard {
     pub(super) bytes: u64,
     /// The digest of the identity and content of its index.
     pub(super) revision: Digest,
+    /// The position in its feed of changes, which names the identity of its index and its last commit.
+    pub(super) position: String,
 }
 
 impl ClusterGeneration {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! split      a corpus by company          placement  shards and nodes, computed from names
+//! shard_folder  shards on disk            shard_update  upserts and deletions, by shard     shard_rules  what is checked
 //! publish    shards, then their manifest  loader     loads a node's shards from its cache and the store
 //! node       worker, coordinator and health checks of a machine
 //! members    live nodes, their shards, the served generation
@@ -14,7 +15,7 @@
 //! ```
 //!
 //! Every node answers clients, coordinates and works; there is no leader. A query is answered from one
-//! generation, by one replica of each shard. A cluster is read-only: shards are rebuilt and published, and nodes
+//! generation, by one replica of each shard. Nodes are read-only: shards are updated in one place and published, and nodes
 //! follow.
 //!
 //! `docs/cluster.md` describes how to run one, its costs and its limits.
@@ -39,6 +40,9 @@ mod reports;
 mod security;
 mod settings;
 mod shard_answers;
+mod shard_folder;
+mod shard_rules;
+mod shard_update;
 mod split;
 mod worker;
 
@@ -47,4 +51,6 @@ pub use placement::{holders, shard_of};
 pub use publish::{PublishedCluster, publish_cluster};
 pub use security::Security;
 pub use settings::{ClusterSettings, NodeSettings};
+pub use shard_folder::ShardFolder;
+pub use shard_update::{ShardUpdate, ShardUpdateReport};
 pub use split::Splitter;

@@ -5,25 +5,27 @@ use std::path::{Path, PathBuf};
 
 use super::generation::SHARDS_MAX;
 use super::placement::shard_of;
+use super::shard_folder::{ShardFolder, shard_directory};
 use signaldex::json::Sink;
 use signaldex::{Added, Company, Error, IndexBuilder, Result, Signal, SignalId};
 
-/// Builds the indexes of all shards together, in the directories `0`, `1` and so on of one folder.
+/// Builds the indexes of all shards together, as a [`ShardFolder`].
 ///
 /// Memory: that of building one index of everything, plus about 30 bytes per signal.
 #[derive(Debug)]
 pub struct Splitter {
+    folder: PathBuf,
     builders: Vec<IndexBuilder>,
     /// The shard of each signal: a signal that is added again must go to the same shard.
     shards: HashMap<SignalId, u32>,
 }
 
 impl Splitter {
-    /// Starts the indexes in a folder.
+    /// Starts the indexes in a new or empty folder.
     ///
     /// # Errors
-    /// [`Invalid`](signaldex::ErrorKind::Invalid) for no shards or more than 4,096; and as
-    /// [`IndexBuilder::in_directory`].
+    /// [`Invalid`](signaldex::ErrorKind::Invalid) for no shards or more than 4,096, and for a folder that is not empty;
+    /// and as [`IndexBuilder::in_directory`].
     pub fn new(folder: &Path, shards: u32) -> Result<Splitter> {
         if !(1..=SHARDS_MAX).contains(&shards) {
             return Err(Error::invalid(format!(
@@ -32,20 +34,26 @@ impl Splitter {
         }
         std::fs::create_dir_all(folder)
             .map_err(|error| Error::io("make the directory", error).at(folder))?;
-        let begin = |shard| IndexBuilder::in_directory(shard_folder(folder, shard));
+        ShardFolder::refuse_used(folder)?;
+        let begin = |shard| IndexBuilder::in_directory(shard_directory(folder, shard));
         Ok(Splitter {
+            folder: folder.to_owned(),
             builders: (0..shards).map(begin).collect::<Result<_>>()?,
             shards: HashMap::new(),
         })
     }
 
-    /// Writes all indexes. Returns the number of signals of each.
+    /// Writes all indexes, and then the description of the folder. Returns the number of signals of each.
     ///
     /// # Errors
-    /// As [`IndexBuilder::finish`].
+    /// As [`IndexBuilder::finish`]. The folder is not one of shards then.
     pub fn finish(self) -> Result<Vec<u64>> {
+        let shards = self.builders.len() as u32;
         let finish = |builder: IndexBuilder| Ok(builder.finish()?.snapshot().signal_count());
-        self.builders.into_iter().map(finish).collect()
+        let counts = self.builders.into_iter().map(finish);
+        let counts = counts.collect::<Result<_>>()?;
+        ShardFolder::create(&self.folder, shards)?;
+        Ok(counts)
     }
 
     fn builder_of(&mut self, slug: &str) -> (u32, &mut IndexBuilder) {
@@ -71,9 +79,4 @@ impl Sink for Splitter {
             _ => Ok(added),
         }
     }
-}
-
-/// The directory of a shard's index.
-pub(super) fn shard_folder(folder: &Path, shard: u32) -> PathBuf {
-    folder.join(shard.to_string())
 }

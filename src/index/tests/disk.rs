@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use crate::encoding::bytes::Bytes;
-use crate::index::storage::{NewFile, Storage, View};
+use crate::index::storage::{HELD, NewFile, Storage, View};
 use crate::{Error, Result};
 
 /// The disk. Clones share it.
@@ -375,7 +375,7 @@ impl Storage for Disk {
     fn lock(&self) -> Result<Box<dyn Debug + Send + Sync>> {
         let mut state = self.state();
         if std::mem::replace(&mut state.is_locked, true) {
-            return Err(Error::locked());
+            return Err(Error::locked(HELD));
         }
         Ok(Box::new(DiskLock(self.clone())))
     }

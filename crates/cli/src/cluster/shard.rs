@@ -1,6 +1,6 @@
 //! `signaldex shard` and `signaldex publish-shards`: a corpus in parts, and into an object store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use signaldex::replicate::{PublishOptions, Store};
@@ -9,7 +9,7 @@ use signaldex_cluster::{Splitter, publish_cluster};
 use crate::Failure;
 use crate::build::Input;
 use crate::service::block_on;
-use crate::stderr::say;
+use crate::stderr::{counted, say, signals};
 
 /// Build the indexes of a cluster's shards from JSON lines: each company with all its signals
 #[derive(Debug, clap::Args)]
@@ -20,10 +20,10 @@ pub(crate) struct Shard {
     /// The signals, one JSON object a line
     #[arg(long, value_name = "FILE")]
     signals: PathBuf,
-    /// How many shards
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    /// How many shards: enough for all nodes that the cluster may ever have
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
     shards: u32,
-    /// The folder of the new indexes, which are called 0, 1 and so on
+    /// The folder of the new indexes, new or empty; they are called 0, 1 and so on
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
@@ -74,15 +74,29 @@ impl PublishShards {
             generation: self.generation,
             repair: self.repair,
         };
-        let published = block_on(publish_cluster(&self.folder, &store, options))?;
-        say(format_args!(
-            "generation {} is published: {} signals in {} shards, {} objects of {} bytes sent",
-            published.generation,
-            published.signals,
-            published.shards,
-            published.objects_sent,
-            published.bytes_sent
-        ));
-        Ok(())
+        publish(&self.folder, &store, options)
     }
+}
+
+/// Publishes the shards of a folder, and says what was sent.
+pub(super) fn publish(
+    folder: &Path,
+    store: &Store,
+    options: PublishOptions,
+) -> Result<(), Failure> {
+    let published = block_on(publish_cluster(folder, store, options))?;
+    let generation = published.generation;
+    if published.was_there && published.shards_sent == 0 {
+        say(format_args!("generation {generation} is published already"));
+        return Ok(());
+    }
+    say(format_args!(
+        "generation {generation} is published: {} in {}, {} of them sent: {} of {} bytes",
+        signals(published.signals),
+        counted(published.shards, "shard", "shards"),
+        published.shards_sent,
+        counted(published.objects_sent, "object", "objects"),
+        published.bytes_sent
+    ));
+    Ok(())
 }

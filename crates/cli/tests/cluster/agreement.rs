@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
+use signaldex::Index;
 
 use crate::client::Response;
 use crate::fixture::{Cluster, Fixture, Served, Shape, TODAY, number};
@@ -65,20 +66,21 @@ fn cursor_of(answer: &Response) -> Option<String> {
     }
 }
 
-/// Compares that many random queries over a corpus in that many shards.
-fn compare(fixture: &Fixture, corpus: &str, shards: u32, queries: u64) {
-    let store = format!("{corpus}-store-{shards}");
-    fixture.publish(corpus, shards, &store);
-    let whole = fixture.serve_whole(corpus);
-    let name = format!("{corpus}-{shards}");
-    let cluster = Cluster::start(fixture, &name, &store, Shape::with_replicas(2));
+/// Compares that many random queries to a cluster and to one index of everything, which is given. Returns the number
+/// of compared answers.
+pub(crate) fn compare_queries(
+    whole: &Served,
+    cluster: &Cluster,
+    index: &Index,
+    seed: u64,
+    queries: u64,
+) -> u64 {
     let pair = Pair {
-        whole: &whole,
-        cluster: &cluster,
+        whole,
+        cluster,
         asked: AtomicU64::new(0),
     };
-    let oracle = Oracle::of(&fixture.index(corpus));
-    let seed = number("SIGNALDEX_SEED", 1) * 1_000 + u64::from(shards);
+    let oracle = Oracle::of(index);
     let mut questions = Questions::new(&oracle.records, TODAY, seed);
     for _ in 0..queries {
         let filter = questions.filter();
@@ -109,11 +111,22 @@ fn compare(fixture: &Fixture, corpus: &str, shards: u32, queries: u64) {
     ] {
         pair.compare(target);
     }
+    pair.asked.into_inner()
+}
+
+/// Compares that many random queries over a corpus in that many shards.
+fn compare(fixture: &Fixture, corpus: &str, shards: u32, queries: u64) {
+    let store = format!("{corpus}-store-{shards}");
+    fixture.publish(corpus, shards, &store);
+    let whole = fixture.serve_whole(corpus);
+    let name = format!("{corpus}-{shards}");
+    let cluster = Cluster::start(fixture, &name, &store, Shape::with_replicas(2));
+    let seed = number("SIGNALDEX_SEED", 1) * 1_000 + u64::from(shards);
+    let asked = compare_queries(&whole, &cluster, &fixture.index(corpus), seed, queries);
     for target in ["/api/v1/changes?since=start", "/api/v1/export"] {
         let answer = cluster.nodes[0].get(target);
         assert_eq!(answer.status, 501, "{}", text(&answer));
     }
-    let asked = pair.asked.into_inner();
     println!("{corpus} in {shards} shards: {queries} queries, {asked} answers, all the same");
 }
 
@@ -130,7 +143,7 @@ fn a_cluster_answers_as_one_index_byte_for_byte() {
     compare(&fixture, "few", 7, queries.min(500));
     let empty = (0..7).filter(|shard| {
         let shard = fixture.path("few-7-parts").join(shard.to_string());
-        let index = signaldex::Index::open(shard).expect("a shard");
+        let index = Index::open(shard).expect("a shard");
         index.snapshot().signal_count() == 0
     });
     assert!(empty.count() > 0, "no shard was empty");

@@ -10,6 +10,7 @@ mod plans;
 mod restart;
 mod silence;
 mod tls;
+mod updates;
 mod usage;
 mod worker;
 

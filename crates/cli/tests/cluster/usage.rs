@@ -72,7 +72,12 @@ fn a_generation_is_published_once() {
             .expect("the program runs")
     };
     // The same again is no error.
-    assert!(publish("first", "1").status.success());
+    let again = publish("first", "1");
+    let told = String::from_utf8_lossy(&again.stderr);
+    assert!(
+        again.status.success() && told.contains("generation 1 is published already"),
+        "{told}"
+    );
     fixture.publish("second", 2, "aside");
     let refused = publish("second", "1");
     assert_eq!(refused.status.code(), Some(1));

@@ -3,13 +3,17 @@
 
 usage: crates/cli/tests/commands/kill.py PROGRAM
 
-Needs strace, on Linux. An index is updated and compacted by the real program. strace first counts
-the calls of each kind, then kills the program with SIGKILL as it enters the first of them, the
+Needs strace, on Linux, and a program with the feature `cluster`. An index is updated and compacted by the real program.
+strace first counts the calls of each kind, then kills the program with SIGKILL as it enters the first of them, the
 second, and so on. Each time what is left has to pass `verify` and hold either what was there before
 or what was to come, the latter where the program had said so, at the same position in the feed of changes; and the same
 command run once more has to succeed.
+
+Shards are updated likewise, by an update that moves signals from each shard to another. Each shard has to pass `verify`,
+no signal may be in none, and the same command has to complete the update.
 """
 
+import json
 import os
 import re
 import shutil
@@ -30,7 +34,8 @@ def main():
         for command in (update(program), [program, "compact", "index"]):
             kills += kill_everywhere(program, command)
             run(command)
-    print(f"{kills} kills: every index opened as the old or the new one")
+        print(f"{kills} kills: every index opened as the old or the new one")
+        print(f"{kill_shards(program)} kills: every update of shards was completed, no signal was lost")
 
 
 def prepare(program):
@@ -72,6 +77,49 @@ def kill_everywhere(program, command):
     restore()
     shutil.rmtree("before")
     return kills
+
+
+def kill_shards(program):
+    run([program, "generate", "--signals", "60", "--seed", "3", "--out", "few"])
+    with open("few/signals.jsonl") as lines:
+        signals = [json.loads(line) for line in lines]
+    files = ["--companies", "few/companies.jsonl", "--signals"]
+    run([program, "shard", *files, "few/signals.jsonl", "--shards", "2", "--out", "parts"])
+    shutil.copytree("parts", "parts-before")
+    # Each signal gets the company of another one.
+    for signal, other in zip(signals, [signal["companySlug"] for signal in signals[1:]]):
+        signal["companySlug"] = other
+    with open("moved.jsonl", "w") as moved:
+        moved.writelines(json.dumps(signal) + "\n" for signal in signals)
+    command = [program, "update", "--shards", "parts", *files, "moved.jsonl"]
+    run(command)
+    new, kills = contents_of_shards(program), 0
+    for call in CALLS:
+        number = 0
+        while True:
+            number += 1
+            shutil.rmtree("parts")
+            shutil.copytree("parts-before", "parts")
+            if not kill(call, number, command):
+                break
+            kills += 1
+            found = "".join(contents_of_shards(program))
+            lost = [signal["id"] for signal in signals if str(signal["id"]) not in found]
+            if lost:
+                sys.exit(f"killed at {call} {number}: no shard has the signals {lost}")
+            run(command)
+            run([program, "verify", "--shards", "parts"])
+            if contents_of_shards(program) != new:
+                sys.exit(f"killed at {call} {number}: done again, the shards are not the new ones")
+    return kills
+
+
+def contents_of_shards(program):
+    """The signals of each shard, which is verified."""
+    shards = ["parts/0", "parts/1"]
+    for shard in shards:
+        run([program, "verify", shard])
+    return [run([program, "export", shard]) for shard in shards]
 
 
 def kill(call, number, command):

@@ -3,7 +3,7 @@
 use super::*;
 use crate::generation::PublishedShard;
 use crate::loaded_shards::LoadedGeneration;
-use signaldex::Digest;
+use signaldex::{Digest, Position};
 
 fn members(nodes: usize) -> Members {
     let names = (0..nodes).map(|node| format!("node-{node}")).collect();
@@ -96,10 +96,12 @@ fn install(members: &Members, generation: u64, signals: &[u64]) {
         signals,
         bytes: 1,
         revision: Digest::of(b""),
+        position: Position::START.to_string(),
     };
     members.loaded.install(LoadedGeneration {
         manifest: ClusterGeneration {
             generation,
+            cluster: Digest::of(b""),
             shards: signals.iter().map(shard).collect(),
         },
         shards: BTreeMap::new(),
