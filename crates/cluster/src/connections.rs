@@ -6,14 +6,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use super::security::{in_words, server_name};
+use super::security::{Security, Tls, in_words, server_name};
 
 /// Time limit of a TLS handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
@@ -39,24 +38,34 @@ const REFUSAL_LOG_INTERVAL: Duration = Duration::from_secs(60);
 /// Maximum number of remembered refusals; further ones are not logged until some are forgotten.
 const REFUSALS_MAX: usize = 1_000;
 
-/// A buffered connection, with or without TLS.
-pub(super) type Connection = BufReader<Box<dyn Socket>>;
+/// A buffered connection.
+pub(super) struct Connection {
+    pub(super) stream: BufReader<Box<dyn Socket>>,
+    /// What it was made with; `None` for plain text.
+    tls: Option<Arc<Tls>>,
+}
 
 /// A byte stream.
 pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
 
-fn connection(socket: impl Socket + 'static) -> Connection {
-    BufReader::with_capacity(READ_AHEAD, Box::new(socket))
+impl Connection {
+    fn new(socket: impl Socket + 'static, tls: Option<Arc<Tls>>) -> Connection {
+        Connection {
+            stream: BufReader::with_capacity(READ_AHEAD, Box::new(socket)),
+            tls,
+        }
+    }
+
+    /// Whether it was made with the certificate that is used now.
+    pub(super) fn is_current(&self, security: &Security) -> bool {
+        security.is_current(self.tls.as_ref())
+    }
 }
 
 /// Accepts and serves connections until the listener breaks. Returns the reason.
-pub(super) async fn accept<S, F>(
-    listener: TcpListener,
-    tls: Option<TlsAcceptor>,
-    serve: S,
-) -> io::Error
+pub(super) async fn accept<S, F>(listener: TcpListener, security: &Security, serve: S) -> io::Error
 where
     S: Fn(Connection, SocketAddr) -> F + Clone + Send + 'static,
     F: Future<Output = ()> + Send,
@@ -73,7 +82,7 @@ where
         match listener.accept().await {
             Ok((socket, peer)) => {
                 failing_since = None;
-                let (tls, refusals) = (tls.clone(), Arc::clone(&refusals));
+                let (tls, refusals) = (security.current(), Arc::clone(&refusals));
                 let serve = serve.clone();
                 connections.spawn(async move {
                     match greet(socket, tls).await {
@@ -96,16 +105,17 @@ where
     }
 }
 
-async fn greet(socket: TcpStream, tls: Option<TlsAcceptor>) -> io::Result<Connection> {
+async fn greet(socket: TcpStream, tls: Option<Arc<Tls>>) -> io::Result<Connection> {
     // Messages are written in one piece, so Nagle's algorithm would only add latency.
     socket.set_nodelay(true)?;
     match tls {
         Some(tls) => {
-            let handshake = tokio::time::timeout(HANDSHAKE_TIME, tls.accept(socket));
+            let accepted = TlsAcceptor::from(Arc::clone(&tls.server)).accept(socket);
+            let handshake = tokio::time::timeout(HANDSHAKE_TIME, accepted);
             let socket = handshake.await.map_err(|_| io::ErrorKind::TimedOut)??;
-            Ok(connection(socket))
+            Ok(Connection::new(socket, Some(tls)))
         }
-        None => Ok(connection(socket)),
+        None => Ok(Connection::new(socket, None)),
     }
 }
 
@@ -113,7 +123,7 @@ async fn greet(socket: TcpStream, tls: Option<TlsAcceptor>) -> io::Result<Connec
 pub(super) struct Connector {
     /// `host:port`.
     pub(super) address: String,
-    pub(super) tls: Option<Arc<ClientConfig>>,
+    pub(super) security: Security,
     pub(super) refusals: Arc<Refusals>,
 }
 
@@ -126,14 +136,14 @@ impl Connector {
     async fn connect_unbounded(&self) -> io::Result<Connection> {
         let socket = TcpStream::connect(&self.address).await?;
         socket.set_nodelay(true)?;
-        let Some(tls) = &self.tls else {
-            return Ok(connection(socket));
+        let Some(tls) = self.security.current() else {
+            return Ok(Connection::new(socket, None));
         };
         let name: ServerName<'static> = server_name(&self.address).map_err(io::Error::other)?;
-        let connected = TlsConnector::from(Arc::clone(tls)).connect(name, socket);
+        let connected = TlsConnector::from(Arc::clone(&tls.client)).connect(name, socket);
         let connected = connected.await;
         let socket = connected.inspect_err(|error| self.refusals.log(&self.address, error))?;
-        Ok(connection(socket))
+        Ok(Connection::new(socket, Some(tls)))
     }
 }
 

@@ -288,7 +288,10 @@ impl Corpus for Coordinator {
     }
 
     fn cluster(&self) -> Option<ClusterStatus> {
-        Some(self.members().status())
+        Some(ClusterStatus {
+            certificate_error: self.nodes().security().refused(),
+            ..self.members().status()
+        })
     }
 
     fn error(&self) -> Option<String> {

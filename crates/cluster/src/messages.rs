@@ -64,8 +64,8 @@ pub(super) fn reply(status: Status, content: impl FnOnce(&mut Vec<u8>)) -> Vec<u
 
 /// Sends a message.
 pub(super) async fn send(connection: &mut Connection, message: &[u8]) -> io::Result<()> {
-    connection.write_all(message).await?;
-    connection.flush().await
+    connection.stream.write_all(message).await?;
+    connection.stream.flush().await
 }
 
 /// The length of the next message; `None` if the other side has closed the connection.
@@ -73,7 +73,7 @@ pub(super) async fn next_length(
     connection: &mut Connection,
     bytes_max: usize,
 ) -> io::Result<Option<usize>> {
-    let length = match connection.read_u32().await {
+    let length = match connection.stream.read_u32().await {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         length => length? as usize,
     };
@@ -88,7 +88,7 @@ pub(super) async fn next_length(
 /// Reads the content of a message with this length.
 pub(super) async fn content(connection: &mut Connection, length: usize) -> io::Result<Bytes> {
     let mut bytes = Vec::with_capacity(length.min(ALLOCATED_MAX));
-    let mut limited = connection.take(length as u64);
+    let mut limited = (&mut connection.stream).take(length as u64);
     limited.read_to_end(&mut bytes).await?;
     if bytes.len() == length {
         Ok(bytes.into())

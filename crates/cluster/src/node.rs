@@ -153,6 +153,11 @@ impl Node {
         stopped.unwrap_or_else(|error| Error::missing(format!("the worker has ended: {error}")))
     }
 
+    /// How connections between nodes are secured; [`Security::read_again`] replaces the certificate.
+    pub fn security(&self) -> Security {
+        self.coordinator.nodes().security().clone()
+    }
+
     /// The number of rows received from other nodes so far.
     pub fn rows_received(&self) -> u64 {
         self.coordinator.rows_received()

@@ -16,6 +16,7 @@ use signaldex::Result;
 pub(super) struct Nodes {
     own: usize,
     worker: Worker,
+    security: Security,
     /// By index.
     peers: Vec<Peer>,
     rows_received: AtomicU64,
@@ -38,6 +39,7 @@ impl Nodes {
         Ok(Nodes {
             own,
             worker,
+            security: security.clone(),
             peers: addresses.iter().map(peer).collect(),
             rows_received: AtomicU64::new(0),
         })
@@ -76,6 +78,11 @@ impl Nodes {
                 "it answered a different question".to_owned(),
             )),
         }
+    }
+
+    /// How connections are secured.
+    pub(super) fn security(&self) -> &Security {
+        &self.security
     }
 
     /// Closes the unused connections to a node.

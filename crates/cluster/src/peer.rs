@@ -41,7 +41,7 @@ impl Peer {
         Peer {
             connector: Connector {
                 address: address.to_owned(),
-                tls: security.client_tls(),
+                security: security.clone(),
                 refusals: Arc::clone(refusals),
             },
             idle: Mutex::default(),
@@ -68,9 +68,10 @@ impl Peer {
         kept: &mut Option<Connection>,
         question: &[u8],
     ) -> Result<Answer, Failure> {
+        let security = &self.connector.security;
         let mut connection = match kept.take() {
-            Some(connection) => connection,
-            None => self.connect().await?,
+            Some(connection) if connection.is_current(security) => connection,
+            _ => self.connect().await?,
         };
         let reply = exchange(&mut connection, question).await;
         let answer = answer_of(reply.map_err(Failure::Broken)?)?;
@@ -93,7 +94,7 @@ impl Peer {
 
     fn finish(&self, connection: Connection, reply: (Status, Bytes)) -> Result<Answer, Failure> {
         let mut idle = self.lock();
-        if idle.len() < IDLE_MAX {
+        if idle.len() < IDLE_MAX && connection.is_current(&self.connector.security) {
             idle.push((Instant::now(), connection));
         }
         drop(idle);
@@ -103,7 +104,12 @@ impl Peer {
     fn take_idle(&self) -> Option<Connection> {
         let mut idle = self.lock();
         match idle.pop() {
-            Some((since, connection)) if since.elapsed() < IDLE_TIME => Some(connection),
+            Some((since, connection))
+                if since.elapsed() < IDLE_TIME
+                    && connection.is_current(&self.connector.security) =>
+            {
+                Some(connection)
+            }
             // All others are older.
             _ => {
                 idle.clear();

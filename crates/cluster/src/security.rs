@@ -6,8 +6,9 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arc_swap::{ArcSwap, ArcSwapOption};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
@@ -24,17 +25,34 @@ use signaldex::{Error, Result};
 /// The ALPN protocol between nodes.
 const PROTOCOL: &[u8] = b"signaldex-cluster";
 
-/// Whether connections between nodes are encrypted.
+/// Whether connections between nodes are encrypted. Clones share the certificate, also when it is replaced.
 #[derive(Clone, Debug, Default)]
-pub struct Security(Option<Tls>);
+pub struct Security(Option<Arc<Credentials>>);
 
-#[derive(Clone)]
-struct Tls {
-    server: Arc<ServerConfig>,
-    client: Arc<ClientConfig>,
+/// The certificate of a node, and where it is read.
+#[derive(Debug)]
+struct Credentials {
+    files: CredentialFiles,
+    current: ArcSwap<Tls>,
+    /// The addresses at which other nodes connect, which the certificate has to name.
+    addresses: Mutex<Vec<String>>,
+    /// Why the files could not be used when they were read last.
+    refused: ArcSwapOption<String>,
+}
+
+#[derive(Debug)]
+struct CredentialFiles {
+    certificate: PathBuf,
+    key: PathBuf,
+    authority: PathBuf,
+}
+
+/// What connections are made with.
+pub(super) struct Tls {
+    pub(super) server: Arc<ServerConfig>,
+    pub(super) client: Arc<ClientConfig>,
     verifier: Arc<WebPkiServerVerifier>,
     chain: Vec<CertificateDer<'static>>,
-    certificate_path: PathBuf,
 }
 
 impl std::fmt::Debug for Tls {
@@ -57,6 +75,116 @@ impl Security {
     /// nodes would refuse the certificate: it has expired, is not valid yet, or was signed by
     /// another authority.
     pub fn tls(certificate: &Path, key: &Path, authority: &Path) -> Result<Security> {
+        let files = CredentialFiles {
+            certificate: certificate.to_owned(),
+            key: key.to_owned(),
+            authority: authority.to_owned(),
+        };
+        Ok(Security(Some(Arc::new(Credentials {
+            current: ArcSwap::from_pointee(files.read()?),
+            files,
+            addresses: Mutex::default(),
+            refused: ArcSwapOption::empty(),
+        }))))
+    }
+
+    /// Reads the three files again. New connections use what they contain, and those of the former certificate end
+    /// within a minute. Files that would be refused at the start of a node change nothing. Without TLS, there is
+    /// nothing to read.
+    ///
+    /// # Errors
+    /// As [`tls`](Self::tls); or other nodes would refuse the certificate at the address of this node.
+    pub fn read_again(&self) -> Result<()> {
+        let Some(credentials) = &self.0 else {
+            return Ok(());
+        };
+        let read = credentials.read_again();
+        let refused = read.as_ref().err();
+        let refused = refused.map(|error| Arc::new(format!("{error:#}")));
+        credentials.refused.store(refused);
+        read
+    }
+
+    /// Why the files were refused when they were read last; `None` if they were not.
+    pub(super) fn refused(&self) -> Option<String> {
+        let refused = self.0.as_ref()?.refused.load();
+        refused.as_deref().cloned()
+    }
+
+    /// Checks whether a worker may listen on an address: on non-local addresses any client could read everything, so TLS
+    /// or an explicit option is required.
+    ///
+    /// # Errors
+    /// [`Invalid`](signaldex::ErrorKind::Invalid) if it may not.
+    pub fn check(&self, address: SocketAddr, is_wanted: bool) -> Result<()> {
+        if self.0.is_some() || address.ip().is_loopback() || is_wanted {
+            Ok(())
+        } else {
+            Err(Error::invalid(format!(
+                "the worker would answer any client that reaches {address}: give it --worker-cert, \
+                 --worker-key and --worker-ca, an address of this machine alone such as 127.0.0.1, \
+                 or --insecure-worker in a network of its own"
+            )))
+        }
+    }
+
+    /// Checks that other nodes accept the certificate for the address at which they connect, now and whenever it is
+    /// replaced.
+    pub(super) fn check_address(&self, address: &str) -> Result<()> {
+        let Some(credentials) = &self.0 else {
+            return Ok(());
+        };
+        credentials.check_address(&credentials.current.load(), address)?;
+        credentials.addresses().push(address.to_owned());
+        Ok(())
+    }
+
+    /// What new connections are made with; `None` for plain text.
+    pub(super) fn current(&self) -> Option<Arc<Tls>> {
+        self.0.as_ref().map(|tls| tls.current.load_full())
+    }
+
+    /// Whether a connection that was made with this may be used further.
+    pub(super) fn is_current(&self, used: Option<&Arc<Tls>>) -> bool {
+        match (&self.0, used) {
+            (Some(credentials), Some(used)) => Arc::ptr_eq(&credentials.current.load(), used),
+            (credentials, used) => credentials.is_none() && used.is_none(),
+        }
+    }
+}
+
+impl Credentials {
+    fn read_again(&self) -> Result<()> {
+        let read = self.files.read()?;
+        for address in self.addresses().iter() {
+            self.check_address(&read, address)?;
+        }
+        self.current.store(Arc::new(read));
+        Ok(())
+    }
+
+    fn check_address(&self, tls: &Tls, address: &str) -> Result<()> {
+        let (own, intermediates) = split(&tls.chain);
+        let name = server_name(address)?;
+        tls.verifier
+            .verify_server_cert(own, intermediates, &name, &[], UnixTime::now())
+            .map(drop)
+            .map_err(|error| Error::invalid(reason(&error)).at(&self.files.certificate))
+    }
+
+    fn addresses(&self) -> MutexGuard<'_, Vec<String>> {
+        let addresses = self.addresses.lock();
+        addresses.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CredentialFiles {
+    fn read(&self) -> Result<Tls> {
+        let CredentialFiles {
+            certificate,
+            key,
+            authority,
+        } = self;
         let chain = certificates(certificate)?;
         let private_key = private_key(key)?;
         let roots = Arc::new(roots(authority)?);
@@ -77,51 +205,12 @@ impl Security {
         };
         let server = server_config(client_verifier, chain.clone(), private_key.clone_key());
         let client = client_config(&roots, chain.clone(), private_key);
-        Ok(Security(Some(Tls {
+        Ok(Tls {
             server: Arc::new(server.map_err(belongs)?),
             client: Arc::new(client.map_err(belongs)?),
             verifier,
             chain,
-            certificate_path: certificate.to_owned(),
-        })))
-    }
-
-    /// Checks whether a worker may listen on an address: on non-local addresses any client could read everything, so TLS
-    /// or an explicit option is required.
-    ///
-    /// # Errors
-    /// [`Invalid`](signaldex::ErrorKind::Invalid) if it may not.
-    pub fn check(&self, address: SocketAddr, is_wanted: bool) -> Result<()> {
-        if self.0.is_some() || address.ip().is_loopback() || is_wanted {
-            Ok(())
-        } else {
-            Err(Error::invalid(format!(
-                "the worker would answer any client that reaches {address}: give it --worker-cert, \
-                 --worker-key and --worker-ca, an address of this machine alone such as 127.0.0.1, \
-                 or --insecure-worker in a network of its own"
-            )))
-        }
-    }
-
-    /// Checks that other nodes accept the certificate for the address at which they connect.
-    pub(super) fn check_address(&self, address: &str) -> Result<()> {
-        let Some(tls) = &self.0 else {
-            return Ok(());
-        };
-        let (own, intermediates) = split(&tls.chain);
-        let name = server_name(address)?;
-        tls.verifier
-            .verify_server_cert(own, intermediates, &name, &[], UnixTime::now())
-            .map(drop)
-            .map_err(|error| Error::invalid(reason(&error)).at(&tls.certificate_path))
-    }
-
-    pub(super) fn server_tls(&self) -> Option<Arc<ServerConfig>> {
-        self.0.as_ref().map(|tls| Arc::clone(&tls.server))
-    }
-
-    pub(super) fn client_tls(&self) -> Option<Arc<ClientConfig>> {
-        self.0.as_ref().map(|tls| Arc::clone(&tls.client))
+        })
     }
 }
 

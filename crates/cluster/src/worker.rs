@@ -10,7 +10,6 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio_rustls::TlsAcceptor;
 
 use super::admission::Admission;
 use super::answer::Answer;
@@ -102,16 +101,23 @@ impl Worker {
 
     /// Answers other nodes until the future is dropped or the listener breaks.
     pub(super) async fn serve(self, listener: TcpListener, security: Security) -> Error {
-        let tls = security.server_tls().map(TlsAcceptor::from);
-        let serve = move |connection, peer| {
-            let worker = self.clone();
-            async move { worker.serve_connection(connection, peer).await }
+        let serve = {
+            let security = security.clone();
+            move |connection, peer| {
+                let (worker, security) = (self.clone(), security.clone());
+                async move { worker.serve_connection(connection, peer, &security).await }
+            }
         };
-        let error = accept(listener, tls, serve).await;
+        let error = accept(listener, &security, serve).await;
         Error::io("accept connections of other nodes", error)
     }
 
-    async fn serve_connection(self, mut connection: Connection, peer: SocketAddr) {
+    async fn serve_connection(
+        self,
+        mut connection: Connection,
+        peer: SocketAddr,
+        security: &Security,
+    ) {
         while let Ok(next) =
             tokio::time::timeout(IDLE_TIME, next_length(&mut connection, question::BYTES_MAX)).await
         {
@@ -123,6 +129,10 @@ impl Worker {
             if let Err(error) = served {
                 let reason = error.to_string();
                 tracing::warn!(%peer, reason, "a connection to the worker is closed");
+                return;
+            }
+            // After a certificate was replaced, the other side connects anew. An idle connection ends by itself.
+            if !connection.is_current(security) {
                 return;
             }
         }

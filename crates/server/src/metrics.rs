@@ -43,6 +43,11 @@ struct NodeLabels {
     node: String,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReasonLabels {
+    reason: String,
+}
+
 /// Every metric.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -80,6 +85,7 @@ pub(crate) struct Metrics {
     node_alive: Family<NodeLabels, Gauge>,
     node_generation: Family<NodeLabels, Gauge<u64, AtomicU64>>,
     shards_unavailable: Gauge,
+    certificate_refused: Family<ReasonLabels, Gauge>,
 }
 
 impl Metrics {
@@ -123,6 +129,7 @@ impl Metrics {
             node_alive: Family::default(),
             node_generation: Family::default(),
             shards_unavailable: Gauge::default(),
+            certificate_refused: Family::default(),
         };
         metrics.register();
         metrics
@@ -314,6 +321,11 @@ impl Metrics {
             "Shards that no node answers for",
             self.shards_unavailable.clone(),
         );
+        registry.register(
+            "cluster_certificate_refused",
+            "1 while the node uses its former certificate, because the files of the new one were refused",
+            self.certificate_refused.clone(),
+        );
     }
 
     /// Sets what is known of the nodes of a cluster.
@@ -331,6 +343,13 @@ impl Metrics {
         let unavailable = shards.filter(|shard| shard.nodes.is_empty()).count();
         self.shards_unavailable
             .set(i64::try_from(unavailable).unwrap_or(i64::MAX));
+        self.certificate_refused.clear();
+        if let Some(reason) = &cluster.certificate_error {
+            let labels = ReasonLabels {
+                reason: reason.clone(),
+            };
+            self.certificate_refused.get_or_create(&labels).set(1);
+        }
     }
 
     /// Sets how many bytes are kept for idempotency keys, and how many may be.

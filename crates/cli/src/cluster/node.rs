@@ -7,6 +7,7 @@ use std::time::Duration;
 use signaldex_cluster::{ClusterSettings, Node, NodeOptions, Security};
 use signaldex_server::{Limits, Service, State, Today};
 use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::Failure;
 use crate::service::parse_seconds;
@@ -42,7 +43,8 @@ pub(crate) struct ClusterOptions {
     /// The address on which this node answers the others; by default its address in the cluster's file
     #[arg(long, value_name = "ADDR", env = "SIGNALDEX_WORKER_ADDR")]
     worker_addr: Option<SocketAddr>,
-    /// The certificate that this node presents to others, PEM
+    /// The certificate that this node presents to others, PEM; SIGHUP makes the node read it, its key and --worker-ca
+    /// again
     #[arg(
         long,
         value_name = "FILE",
@@ -104,6 +106,11 @@ impl ClusterOptions {
         self.cluster.is_some()
     }
 
+    /// Whether the node has a certificate, which SIGHUP replaces.
+    pub(crate) fn has_certificate(&self) -> bool {
+        self.worker_cert.is_some()
+    }
+
     /// Starts the node and loads its shards, if the options are given.
     pub(crate) async fn open(&self) -> Result<Option<Member>, Failure> {
         let (Some(file), Some(name)) = (&self.cluster, &self.node) else {
@@ -130,7 +137,10 @@ impl ClusterOptions {
             queue_time: self.queue_timeout,
             ..default
         };
-        let node = Node::start(settings, name, listener, security, options).await?;
+        let node = Node::start(settings, name, listener, security.clone(), options).await?;
+        if self.has_certificate() {
+            tokio::spawn(replace_certificate(security, signal(SignalKind::hangup())?));
+        }
         Ok(Some(Member(node)))
     }
 
@@ -163,6 +173,21 @@ impl Member {
     /// Waits until the node stops answering other nodes, and returns the reason.
     pub(crate) async fn stopped(self) -> Failure {
         self.0.stopped().await.into()
+    }
+}
+
+/// Reads the files of the certificate again at each signal, and logs the outcome.
+async fn replace_certificate(security: Security, mut hangup: Signal) {
+    while hangup.recv().await.is_some() {
+        match security.read_again() {
+            Ok(()) => {
+                tracing::warn!("new connections between nodes use the certificate as it is now")
+            }
+            Err(error) => tracing::error!(
+                error = format_args!("{error:#}"),
+                "the certificate is refused, and the former one stays in use"
+            ),
+        }
     }
 }
 

@@ -212,7 +212,7 @@ impl Serve {
 
     async fn serve(self, state: State, log: LogWriter) -> Result<(), Failure> {
         // Before the addresses are announced: from then on a signal has to stop it gracefully.
-        let signals = count_signals()?;
+        let signals = count_signals(!self.has_certificate())?;
         let listener = listen(self.addr, "--addr").await?;
         let admin_listener = listen(self.admin.admin_addr, "--admin-addr").await?;
         let (address, admin_address) = (listener.local_addr()?, admin_listener.local_addr()?);
@@ -271,6 +271,14 @@ impl Serve {
     fn is_node(&self) -> bool {
         #[cfg(feature = "cluster")]
         return self.cluster.are_given();
+        #[cfg(not(feature = "cluster"))]
+        false
+    }
+
+    /// Whether this process has a certificate between nodes.
+    fn has_certificate(&self) -> bool {
+        #[cfg(feature = "cluster")]
+        return self.cluster.has_certificate();
         #[cfg(not(feature = "cluster"))]
         false
     }
@@ -415,8 +423,8 @@ fn show_dashboard(address: SocketAddr, token: Option<AdminToken>, state: &StateF
 }
 
 /// How often the process has been asked to stop: by a supervisor, from a keyboard, or because its terminal was
-/// closed.
-fn count_signals() -> Result<watch::Receiver<u32>, Failure> {
+/// closed, unless that signal means something else.
+fn count_signals(stops_on_hangup: bool) -> Result<watch::Receiver<u32>, Failure> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
@@ -426,7 +434,7 @@ fn count_signals() -> Result<watch::Receiver<u32>, Failure> {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
-                _ = hangup.recv() => {}
+                _ = hangup.recv(), if stops_on_hangup => {}
             }
             count.send_modify(|count| *count += 1);
         }

@@ -264,6 +264,18 @@ impl Served {
         run(Command::new("kill").args(["-s", name, &id]));
     }
 
+    /// Makes a node read its certificate again, and waits until it has.
+    pub(crate) fn replace_certificate(&self) {
+        const REPLACED: &str = "the certificate as it is now";
+        let replaced = || self.log().matches(REPLACED).count();
+        let (before, deadline) = (replaced(), Instant::now() + START_TIME);
+        self.send("HUP");
+        while replaced() == before {
+            assert!(Instant::now() < deadline, "not replaced: {}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Sends a signal, such as KILL or STOP.
     pub(crate) fn signal(&mut self, name: &str) {
         self.send(name);

@@ -6,6 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::pem::PemObject;
@@ -15,6 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use crate::client;
 use crate::fixture::{
     Cluster, Fixture, NAMES, Shape, free_port, settings_path, worker_address, write_settings,
 };
@@ -222,6 +226,89 @@ async fn a_node_says_which_certificate_of_another_it_refuses() {
         node.await_log(&format!("{HOST}:{other}"));
         node.await_log("not signed by the authority");
     }
+}
+
+/// Certificates are replaced one node after another, while clients ask.
+#[test]
+fn certificates_are_replaced_under_load() {
+    let former = Authority::new();
+    let (fixture, cluster) = start(&former, 3);
+    let next = Authority::new();
+    let is_over = AtomicBool::new(false);
+    let asked = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for node in &cluster.nodes {
+            let (is_over, asked) = (&is_over, &asked);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    let answer = node.get("/api/v1/signals?limit=5");
+                    assert_eq!(answer.status, 200, "{answer:?}: {}", node.log());
+                    asked.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        // First all nodes trust both authorities, then each gets a certificate of the new one.
+        let both = format!("{}{}", former.0.pem(), next.0.pem());
+        for authority in [&former, &next] {
+            for (node, name) in cluster.nodes.iter().zip(NAMES) {
+                let signed = Signed {
+                    authority: both.clone(),
+                    ..authority.good()
+                };
+                signed.write(&fixture, name);
+                node.replace_certificate();
+            }
+        }
+        // At last they trust the new one alone: a connection of the former would be refused.
+        for (node, name) in cluster.nodes.iter().zip(NAMES) {
+            next.good().write(&fixture, name);
+            node.replace_certificate();
+        }
+        thread::sleep(Duration::from_millis(500));
+        is_over.store(true, Ordering::Relaxed);
+    });
+    println!(
+        "{} answers while nine certificates were replaced",
+        asked.into_inner()
+    );
+}
+
+/// Files that would be refused at start change nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_certificate_leaves_the_former_in_use() {
+    let authority = Authority::new();
+    let (fixture, cluster) = start(&authority, 1);
+    let (node, address) = (&cluster.nodes[0], worker_address(&fixture, "cluster", 0));
+    for (certificate, reason) in [
+        (authority.sign(HOST, 2020..2021), "expired on 2021-01-01"),
+        (authority.sign("10.0.0.1", 2020..2090), "not for 127.0.0.1"),
+    ] {
+        certificate.write(&fixture, NAMES[0]);
+        node.send("HUP");
+        node.await_log(reason);
+        assert!(is_accepted(address, authority.good().client()).await);
+        let metrics = client::request(node.admin_address(), "GET", "/metrics", &[]).body;
+        let metrics = String::from_utf8(metrics).expect("text");
+        let refused = metrics
+            .lines()
+            .find(|line| line.starts_with("signaldex_cluster_certificate_refused{"));
+        assert!(
+            refused.is_some_and(|line| line.contains(reason) && line.ends_with(" 1")),
+            "{metrics}"
+        );
+    }
+    // A good one of another authority: the worker no longer accepts the former.
+    let next = Authority::new();
+    next.good().write(&fixture, NAMES[0]);
+    node.replace_certificate();
+    assert!(!is_accepted(address, authority.good().client()).await);
+    assert!(is_accepted(address, next.good().client()).await);
+    let metrics = client::request(node.admin_address(), "GET", "/metrics", &[]).body;
+    let metrics = String::from_utf8(metrics).expect("text");
+    assert!(
+        !metrics.contains("signaldex_cluster_certificate_refused{"),
+        "{metrics}"
+    );
 }
 
 fn serve(fixture: &Fixture) -> Output {

@@ -29,6 +29,7 @@ impl Members {
                 .zip(&others)
                 .map(|(node, standing)| self.node_status(node, standing, served))
                 .collect(),
+            certificate_error: None,
         }
     }
 

@@ -115,12 +115,17 @@ fn cluster_facts(admin: &Admin) -> Vec<Fact> {
         Some(None) => ("up to date", String::new()),
         None => ("–", String::new()),
     };
-    vec![
+    let mut facts = vec![
         Fact::new("Generation", generation, part),
         state,
         Fact::new("Following the store", following, note),
-        today(admin),
-    ]
+    ];
+    let cluster = service.corpus.cluster();
+    if let Some(reason) = cluster.and_then(|cluster| cluster.certificate_error) {
+        facts.push(Fact::new("Certificate", "the former one", reason));
+    }
+    facts.push(today(admin));
+    facts
 }
 
 fn node_lines(cluster: &ClusterStatus) -> Vec<NodeLine> {

@@ -9,6 +9,8 @@ pub struct ClusterStatus {
     pub nodes: Vec<NodeStatus>,
     /// By number.
     pub shards: Vec<ShardStatus>,
+    /// Why the node that reports uses its former certificate instead of the one in its files; `None` if it does not.
+    pub certificate_error: Option<String>,
 }
 
 /// A node, as the one that reports sees it.
