@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{Access, Clause, Estimate, PhraseStep, Plan};
+use super::{Access, Clause, Estimate, PhraseStep, Plan, Step};
 use crate::query::UnknownValue;
 
 /// How a query was answered: for each segment, the execution of the page and of the count.
@@ -176,7 +176,7 @@ impl Plan<'_> {
             .map(|(index, step)| Described {
                 clause: step.clause,
                 operand: operand(&step.access),
-                reason: required_reason(&step.access, index == 0),
+                reason: self.required_reason(index, step),
                 estimate: step.estimate,
             });
         let ranges = self.ranges.iter().map(|step| Described {
@@ -204,6 +204,27 @@ impl Plan<'_> {
         steps
             .map(|(index, step)| step.with(actuals.get(index).cloned().flatten()))
             .collect()
+    }
+
+    /// Why a required step is where it is, as far as the estimates tell.
+    fn required_reason(&self, index: usize, step: &Step) -> &'static str {
+        let rows = |step: &Step| step.estimate.expected;
+        let before = self.required[..index].last();
+        match (&step.access, before) {
+            (Access::OfCompanies(_), None) => "few companies are left by all their facets",
+            (Access::AnyPhrase(_), _) => "titles are read only for rows with all words of a phrase",
+            (_, None) if self.required.len() == 1 => "the only required step",
+            (_, None) if self.required.iter().all(|other| rows(step) <= rows(other)) => {
+                "the fewest rows of the required steps"
+            }
+            (_, Some(before)) if rows(before) <= rows(step) => {
+                "at least as many rows as the step before"
+            }
+            _ if matches!(self.required[0].access, Access::OfCompanies(_)) => {
+                "sets with few sources are looked up first"
+            }
+            _ => "in the order of the filter",
+        }
     }
 }
 
@@ -244,15 +265,6 @@ fn operand(access: &Access) -> &'static str {
             1 => "a phrase",
             _ => "a union of phrases",
         },
-    }
-}
-
-fn required_reason(access: &Access, leads: bool) -> &'static str {
-    match (access, leads) {
-        (Access::OfCompanies(_), true) => "few companies are left by all their facets",
-        (Access::AnyPhrase(_), _) => "titles are read only for rows with all words of a phrase",
-        (_, true) => "the fewest rows of all steps",
-        (_, false) => "more rows than the step before",
     }
 }
 

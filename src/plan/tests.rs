@@ -143,8 +143,8 @@ fn fake() -> FakeStatistics {
     }
 }
 
-/// The plan of a query string, a line a step, as strategy, clause and estimate.
-fn planned(text: &str, strategies: &Strategies) -> Vec<String> {
+/// Plans a query string and looks at the plan.
+fn with_plan<T>(text: &str, strategies: &Strategies, look: impl FnOnce(&Plan<'_>) -> T) -> T {
     let filter = Filter::from_query_string(text).expect("a valid filter");
     let mut storage = PlanStorage::new();
     let wanted = Wanted {
@@ -154,6 +154,23 @@ fn planned(text: &str, strategies: &Strategies) -> Vec<String> {
         matches: None,
     };
     let plan = Plan::new_in(&mut storage, &wanted, &fake()).expect("nothing is damaged");
+    look(plan)
+}
+
+/// The plan of a query string, a line a step, as strategy, clause and estimate.
+fn planned(text: &str, strategies: &Strategies) -> Vec<String> {
+    with_plan(text, strategies, lines)
+}
+
+/// Why each step of a query string is where it is.
+fn reasons(text: &str, strategies: &Strategies) -> Vec<&'static str> {
+    with_plan(text, strategies, |plan| {
+        let steps = plan.explain(&[], 0).into_iter();
+        steps.map(|step| step.reason).collect()
+    })
+}
+
+fn lines(plan: &Plan<'_>) -> Vec<String> {
     if let Some(clause) = plan.no_match {
         return vec![format!("no results for {clause}")];
     }
@@ -210,6 +227,29 @@ fn without_cost_order_the_filter_says_the_order() {
             "intersect a posting: country is \"germany\" ~ 80000",
         ]
     );
+    assert_eq!(
+        reasons("all=a zebra&country=germany", &strategies),
+        [
+            "in the order of the filter",
+            "in the order of the filter",
+            "at least as many rows as the step before",
+        ]
+    );
+}
+
+#[test]
+fn the_fewest_rows_are_claimed_for_the_rarest_alone() {
+    let all = &Strategies::ALL;
+    assert_eq!(
+        reasons("exact=series a&exclude=zebra", all),
+        [
+            "the fewest rows of the required steps",
+            "at least as many rows as the step before",
+            "after what is required, when few candidates are left",
+            "reads a title for each candidate, so it comes last",
+        ]
+    );
+    assert_eq!(reasons("q=zebra", all), ["the only required step"]);
 }
 
 #[test]
