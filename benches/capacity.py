@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The machines that a cluster needs: the tables of docs/scaling.md, computed.
+"""The machines that a cluster needs, and the times of large indexes: the tables of docs/scaling.md, computed.
 
 usage: benches/capacity.py [BYTES [QUERIED]]
 
@@ -16,12 +16,12 @@ REPLICAS = 2
 # The most signals of a shard.
 SHARD = 50e6
 CORES = 16
-# Processor milliseconds: what a node does for a client, what each other node that it asks costs both of them, and
-# what a million signals cost.
-KINDS = {"page": (0.16, 0.41, 0.0), "count under several filters": (0.03, 0.07, 0.02),
-         "all facets under a common word": (0.08, 0.29, 0.4)}
+# Processor milliseconds of a million signals.
+MILLION = {"page": 0.0, "count under several filters": 0.02, "all facets under a common word": 0.4}
 # Of the processor time, under load that still is answered in time.
 BUSY = 0.5
+# What a node sends for a page of 50.
+PAGE_BYTES = 44e3
 
 
 def text(bytes_):
@@ -42,25 +42,90 @@ def asked(shards, nodes):
     return max(math.ceil((shards - own) / own), 0)
 
 
-def main():
-    total = float(sys.argv[1]) if len(sys.argv) > 1 else 204
-    queried = float(sys.argv[2]) if len(sys.argv) > 2 else 93
-    print("| signals | index | the part that queries work on | shards | nodes, all in memory | nodes, records on disk |")
-    print("|--:|--:|--:|--:|--:|--:|")
-    for signals in (10e6, 50e6, 100e6, 500e6, 1e9, 10e9):
-        print(f"| {signals / 1e6:,.0f} million | {text(signals * total)} | {text(signals * queried)} |"
-              f" {math.ceil(signals / SHARD)} | {machines(signals * total, REPLICAS)} |"
-              f" {machines(signals * queried, REPLICAS)} |")
-    signals = 1e9
+def sizes(total, queried):
+    columns = ["signals", "index", "the part that queries work on", "shards", "nodes, all in memory",
+               "nodes, records on disk"]
+    rows = [[f"{n / 1e6:,.0f} million", text(n * total), text(n * queried), math.ceil(n / SHARD),
+             machines(n * total, REPLICAS), machines(n * queried, REPLICAS)]
+            for n in (10e6, 50e6, 100e6, 500e6, 1e9, 10e9)]
+    return {"columns": columns, "rows": rows}
+
+
+def costs(cluster):
+    """Processor milliseconds of a request: of the node that receives it, and of each node that it asks.
+
+    Measured on three nodes, where a node asks one other."""
+    measured = {row[0]: (float(row[1]), float(row[2])) for row in cluster["tables"]["cost"]["rows"]}
+    titles = {"page": "page of 50", "count under several filters": "count",
+              "all facets under a common word": "all facets"}
+    return {kind: (one, three - one) for kind, title in titles.items() for one, three in [measured[title]]}
+
+
+def requests(total, kinds, signals=1e9):
+    """What many signals need; how many machines, and how many others each asks."""
     shards, nodes = math.ceil(signals / SHARD), machines(signals * total, REPLICAS)
     others = asked(shards, nodes)
-    print(f"\n{shards} shards on {nodes} nodes of {CORES} cores; a query asks {others} other nodes\n")
-    print("| | processor ms a request | requests a second | the largest shard, on one core, ms |")
-    print("|---|--:|--:|--:|")
-    for kind, (own, task, million) in KINDS.items():
-        cost = own + others * task + million * signals / 1e6
+    rows = []
+    for kind, (own, other) in kinds.items():
+        cost = own + others * other + MILLION[kind] * signals / 1e6
         rate = nodes * CORES * 1000 * BUSY / cost
-        print(f"| {kind} | {cost:,.1f} | {rate:,.0f} | {million * SHARD / 1e6:,.1f} |")
+        rows.append([kind, f"{cost:,.1f}", f"{rate:,.0f}", f"{MILLION[kind] * SHARD / 1e6:,.1f}"])
+    columns = ["", "processor ms a request", "requests a second", "the largest shard, on one core, ms"]
+    return shards, nodes, others, {"columns": columns, "rows": rows}
 
 
-main()
+def duration(*microseconds):
+    """One time, or a range in the unit of its end, with two digits."""
+    unit, size = next(pair for pair in (("s", 1e6), ("ms", 1e3), ("µs", 1)) if microseconds[-1] >= pair[1])
+    return " to ".join(f"{float(f'{each / size:.2g}'):g}" for each in microseconds) + f" {unit}"
+
+
+def times(run, tenfold):
+    """Times by class in larger and larger indexes, from those of a million signals: a `comparison.Run`.
+
+    In ten times as many signals a page takes `tenfold` times as long; counts and facets grow with the signals."""
+    pages, facets = run.times("PageMade").values(), run.times("Facets").values()
+    count, facet = (max(run.times(task, key="p99").values()) for task in ("CountMade", "Facets"))
+    rows = []
+    for signals in (1e6, 10e6, 100e6, 500e6):
+        factor = signals / 1e6
+        page = tenfold ** math.log10(factor)
+        rows.append([f"{factor:.0f} million" + " (measured)" * (factor == 1),
+                     duration(min(pages) * page, max(pages) * page), duration(count * factor),
+                     duration(min(facets) * factor, max(facets) * factor), duration(facet * factor)])
+    columns = ["signals in a process", "page of 50 ids, medians by class", "count, at most",
+               "four facets, medians by class", "at most"]
+    return {"columns": columns, "rows": rows}
+
+
+def record(records, run):
+    """All tables, from the records of `benches/figures.py` and a run of a million signals."""
+    total, queried = int(records["1m"]["values"]["bytes"]), int(records["sections"]["values"]["queried"])
+    kinds = costs(records["cluster"])
+    shards, nodes, others, needed = requests(total, kinds)
+    each = {"columns": ["", "*c*", "*t*", "*m*"],
+            "rows": [[kind, f"{own:.2f}", f"{other:.2f}", f"{MILLION[kind]:g}"] for kind, (own, other) in kinds.items()]}
+    pages = needed["rows"][0][2]
+    # A page is sent by each node that is asked, and to the client.
+    gbits = float(pages.replace(",", "")) * (others + 1) * PAGE_BYTES * 8 / nodes / 1e9
+    values = {"records": str(total - queried), "shards": str(shards), "nodes": str(nodes), "others": str(others),
+              "pages": pages, "gbits": f"{gbits:.0f}", "fetched": text(shards * REPLICAS / nodes * SHARD * total),
+              "build": f"{float(records['build']['values']['cpu']) * 1000 / 3600:.1f} hours"}
+    return {"values": values,
+            "tables": {"sizes": sizes(total, queried), "costs": each, "requests": needed, "times": times(run, float(records["alone"]["values"]["page"]))}}
+
+
+def main():
+    import figures
+
+    records = figures.load()
+    total = float(sys.argv[1] if len(sys.argv) > 1 else records["1m"]["values"]["bytes"])
+    queried = float(sys.argv[2] if len(sys.argv) > 2 else records["sections"]["values"]["queried"])
+    shards, nodes, others, needed = requests(total, costs(records["cluster"]))
+    print(figures.table(**sizes(total, queried)))
+    print(f"\n{shards} shards on {nodes} nodes of {CORES} cores; a query asks {others} other nodes\n")
+    print(figures.table(**needed))
+
+
+if __name__ == "__main__":
+    main()

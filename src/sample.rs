@@ -26,7 +26,7 @@ pub const SIGNALS: &str = include_str!("../data/sample/signals.jsonl");
 /// The date to pass as today: no signal of the sample is later.
 pub const AS_OF: Date = date!(2026 - 06 - 30);
 
-/// Builds the sample's index in memory. Cost: some 20 milliseconds.
+/// Builds the sample's index in memory. Cost: some <!--figure:kernels.sample-->20<!--end--> milliseconds.
 ///
 /// # Errors
 /// None in practice: tests assert that the sample is valid.

@@ -49,7 +49,8 @@ impl<'a> Column<'a> {
 
     /// Clears the bits of rows, counted from a first row, whose codes are in none of the ranges.
     ///
-    /// Cost: about 6 microseconds for a block of two-byte codes, regardless of the number of set rows.
+    /// Cost: about <!--figure:kernels.codes-->6<!--end--> microseconds for a block of two-byte codes, regardless of the
+    /// number of set rows.
     pub(crate) fn keep_in_ranges(
         &self,
         first: Row,

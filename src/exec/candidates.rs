@@ -22,17 +22,18 @@ use crate::plan::CodeRange;
 /// about as much as sorting this many offsets.
 const UNION_LIST_MAX: usize = 32;
 
-/// With at least one candidate in this many rows, the codes of the whole window are compared instead of those
-/// of each candidate: this takes about 6 microseconds per block, compared with a nanosecond per candidate
-/// plus listing it.
+/// With at least one candidate in this many rows, the codes of the whole window are compared instead of those of each
+/// candidate: this takes about <!--figure:kernels.codes-->6<!--end--> microseconds per block, compared with a
+/// nanosecond per candidate plus listing it.
 const COMPARED_MIN: u32 = 64;
 
 /// Up to this many unordered offsets are sorted into a list instead of set as bits, which would have to be
 /// cleared and searched, too (`benches/queries`, five categories + dates).
 const SORTED_MAX: usize = 128;
 
-/// Up to this many listed candidates are looked up in each set of a union, at about half a nanosecond per set,
-/// instead of forming the union at about 130 nanoseconds per set (`benches/queries`, five categories + dates).
+/// Up to this many listed candidates are looked up in each set of a union, at about half a nanosecond per set, instead
+/// of forming the union at about <!--figure:kernels.union-->130<!--end--> nanoseconds per set (`benches/queries`, five
+/// categories + dates).
 const PROBED_MAX: usize = 200;
 
 /// Candidate rows of a window. Reused across windows and queries, because it has more than 16 KiB and a page

@@ -27,8 +27,9 @@ use crate::plan::{
 use crate::query::Filter;
 use crate::segment::Segment;
 
-/// Up to this many rows are evaluated eagerly: with half as many, pages and counts on four segments take 2 % more
-/// instructions (`benches/instructions`). More are left to plans, which form no more candidates than a page needs.
+/// Up to this many rows are evaluated eagerly: with half as many, pages and counts on four segments
+/// take <!--figure:kernels.eager-->2 %<!--end--> more instructions (`benches/instructions`). More are left to plans,
+/// which form no more candidates than a page needs.
 const EAGER_ROWS_MAX: usize = 8192;
 
 /// The phrases of a filter that must be checked row by row.

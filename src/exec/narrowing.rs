@@ -14,7 +14,7 @@ use crate::encoding::zone_map::Overlap;
 use crate::kernels::block::{BLOCK_ROWS, block_count};
 
 /// Up to this many rows of a block in a range are set one by one, at about a nanosecond each; comparing the
-/// codes of the whole block takes six microseconds.
+/// codes of the whole block takes <!--figure:kernels.codes-->6<!--end--> microseconds.
 const FEW_IN_RANGE_MAX: usize = 2048;
 
 /// With fewer rows of a block in the leading set, the block's permutation is not read, because the range
@@ -26,7 +26,8 @@ const LEAD_ROWS_MIN: usize = 4096;
 const MANY_EXCLUDED: usize = 4;
 
 /// From this many rows of a block in the sources of phrases on, ranges and excluded sets are applied before titles are
-/// read, at up to 50 nanoseconds each; comparing the codes of the whole block takes six microseconds.
+/// read, at up to 50 nanoseconds each; comparing the codes of the whole block
+/// takes <!--figure:kernels.codes-->6<!--end--> microseconds.
 const MANY_TITLES: usize = 512;
 
 impl<'a, O: Observer> Execution<'a, O> {

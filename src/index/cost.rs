@@ -14,8 +14,9 @@ impl Snapshot {
     /// An upper bound of the work of visiting all matches of a filter, found without visiting any: a page or a count
     /// never takes more. Use it to refuse a query, or to run it elsewhere, before it starts.
     ///
-    /// The unit is one comparison of a title with a phrase, 20 to 50 nanoseconds. If a first, rough bound is at most
-    /// `cheap`, that is returned; so any result up to `cheap` means only that the query is cheap.
+    /// The unit is one comparison of a title with a phrase, <!--figure:kernels.phrase-->20 to 50<!--end--> nanoseconds.
+    /// If a first, rough bound is at most `cheap`, that is returned; so any result up to `cheap` means only that the
+    /// query is cheap.
     ///
     /// Cost: an addition per word if the rough bound suffices; else that of planning without sets of companies,
     /// which would visit rows.

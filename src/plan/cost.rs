@@ -7,7 +7,8 @@ use super::{Access, Estimate, Plan, Step};
 use crate::kernels::block::BLOCK_ROWS;
 use crate::query::Filter;
 
-/// An amount of work, in comparisons of a title with a phrase (20 to 50 nanoseconds each).
+/// An amount of work, in comparisons of a title with a phrase (<!--figure:kernels.phrase-->20 to 50<!--end-->
+/// nanoseconds each).
 pub type Cost = u64;
 
 /// Cost of combining one set with the candidates of a block: up to a microsecond.

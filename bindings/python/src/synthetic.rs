@@ -59,7 +59,7 @@ impl PyCorpus {
     }
 }
 
-/// The index of the sample corpus, in memory. Cost: some 20 milliseconds.
+/// The index of the sample corpus, in memory. Cost: some milliseconds.
 #[pyfunction]
 pub(crate) fn sample_index(py: Python<'_>) -> PyResult<PyIndex> {
     let index = py.detach(sample::index);

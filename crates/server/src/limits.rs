@@ -15,8 +15,9 @@ pub struct Limits {
     pub charge_queue: usize,
     /// The time limit of a request.
     pub request_time: Duration,
-    /// The cost up to which a query runs on the current thread, in comparisons of a title with a phrase (20
-    /// to 50 nanoseconds each). A query that may cost more runs on a pool of threads, where keys take turns.
+    /// The cost up to which a query runs on the current thread, in comparisons of a title with a phrase
+    /// (<!--figure:kernels.phrase-->20 to 50<!--end--> nanoseconds each). A query that may cost more runs on a pool of
+    /// threads, where keys take turns.
     pub cheap_query_cost: u64,
     /// Threads of that pool.
     pub query_threads: usize,

@@ -68,7 +68,7 @@ impl Encoder {
 
     /// Appends the codes of a text.
     ///
-    /// Cost: 40 to 55 nanoseconds per code, 5 to 7 nanoseconds per byte (docs/benchmarks.md).
+    /// Cost: 40 to 55 nanoseconds per code, 5 to 7 nanoseconds per byte (benches/log.md).
     pub(crate) fn encode(&self, text: &[u8], output: &mut Vec<u8>) {
         let mut rest = text;
         // Ends because every symbol has at least one byte.

@@ -511,7 +511,7 @@ SAMPLE_SIGNALS: Final[str]
 ANALYSIS_VERSION: Final[int]
 
 def sample_index() -> Index:
-    """The index of the sample corpus, in memory. Cost: some 20 milliseconds."""
+    """The index of the sample corpus, in memory. Cost: some milliseconds."""
 
 def parameters() -> list[Parameter]:
     """The parameters of query strings."""
