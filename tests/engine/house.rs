@@ -227,6 +227,41 @@ fn documents_for_newcomers_are_short() {
     }
 }
 
+/// The specification names the tests of its rules as `file::test`, some with the beginning of their name alone.
+#[test]
+fn the_specification_names_tests_that_exist() {
+    let folders = [
+        "crates/server/tests/service",
+        "crates/cli/tests",
+        "tests/engine",
+    ];
+    let files: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| sources(&root().join(folder)))
+        .collect();
+    let text = fs::read_to_string(root().join("SPECIFICATION.md")).expect("a readable document");
+    let words = text.split(|char: char| char.is_whitespace() || "(),;`".contains(char));
+    let mut count = 0;
+    for word in words.filter(|word| !word.starts_with("file::")) {
+        let Some((module, test)) = word.rsplit_once("::") else {
+            continue;
+        };
+        count += 1;
+        let module = module.replace("::", "/");
+        let function = format!("fn {}", test.trim_end_matches(['.', '*']));
+        let has_test = |path: &PathBuf| {
+            let is_file = path.with_extension("").ends_with(&module);
+            let is_below = path
+                .parent()
+                .is_some_and(|folder| folder.ends_with(&module));
+            let text = fs::read_to_string(path).expect("a readable file");
+            (is_file || is_below) && text.contains(&function)
+        };
+        assert!(files.iter().any(has_test), "there is no test {word}");
+    }
+    assert!(count > 70, "only {count} tests were found");
+}
+
 #[test]
 fn every_file_says_what_it_owns() {
     for folder in ["src", "crates", "tests", "benches", "examples", "bindings"] {
