@@ -16,9 +16,7 @@
 //! outcome    answer or problem -> result of a call
 //! ```
 //!
-//! The official crate, `rmcp`, is not used. This module serves three methods and a handshake, without
-//! state, streams or sessions. The crate (3.11, 61,000 lines) would add 28 crates to a build of 156 and
-//! types of its own between endpoint and answer, and would leave arguments, prices and errors to this module.
+//! docs/decisions/mcp.md says why the official crate, `rmcp`, is not used.
 
 mod arguments;
 mod compact;
