@@ -12,6 +12,7 @@ mod candidate_rows;
 mod candidates;
 mod companies;
 mod eager;
+mod entry;
 mod executed_matches;
 mod execution;
 mod facets;

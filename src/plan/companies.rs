@@ -2,10 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::{Clause, Plan, RangeColumn, Source, Step};
+use super::clause::Clause;
+use super::statistics::{CompanyFacet, RangeColumn};
+use super::steps::{Plan, Step};
 use crate::encoding::posting::ARRAY_ROWS_MAX;
 use crate::kernels::block::BLOCK_ROWS;
-use crate::query::Facet;
 
 /// Cost of forming the candidates of a block, in units of checking a row of a company, about 6 nanoseconds
 /// (`benches/queries`, term + country + industry + size).
@@ -13,9 +14,6 @@ const BLOCK_COST: f64 = 32.0;
 
 /// Additional cost per row of the leading set, if its rows are listed.
 const LISTED_ROW_COST: f64 = 0.07;
-
-/// A facet of companies with the source of each requested value.
-pub(crate) type CompanyFacet = (Facet, SmallVec<[Source; 4]>);
 
 impl Plan<'_> {
     /// The facets of companies, rarest first, and the maximum number of company rows for which checking each is

@@ -3,7 +3,8 @@
 //! The bounds depend only on the sizes of sets, not on expected matches: a query whose words never occur
 //! together matches nothing and is still expensive.
 
-use super::{Access, Estimate, Plan, Step};
+use super::estimate::Estimate;
+use super::steps::{Access, Plan, Step};
 use crate::kernels::block::BLOCK_ROWS;
 use crate::query::Filter;
 

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{Access, Clause, Estimate, PhraseStep, Plan, Step};
+use super::clause::Clause;
+use super::estimate::Estimate;
+use super::steps::{Access, PhraseStep, Plan, Step};
 use crate::query::UnknownValue;
 
 /// How a query was answered: for each segment, the execution of the page and of the count.

@@ -6,13 +6,16 @@
 //! rows (the edges of ranges, the order of words in phrases). A phrase thus adds a source for each of its
 //! words and a check.
 
+mod clause;
 mod companies;
 pub(crate) mod cost;
 mod estimate;
 mod explain;
 mod planner;
+mod request;
 mod statistics;
 mod step_sink;
+mod steps;
 #[cfg_attr(
     not(any(test, feature = "__strategies")),
     allow(dead_code, unreachable_pub)
@@ -21,368 +24,22 @@ mod strategies;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
-use smallvec::SmallVec;
-use smol_str::SmolStr;
-use time::Date;
-
-pub(crate) use companies::CompanyFacet;
+pub(crate) use clause::Clause;
 pub use cost::Cost;
 pub use estimate::Estimate;
 pub use explain::{ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
 pub(crate) use explain::{Part, StepActual};
 pub(crate) use planner::visit_steps;
+pub(crate) use request::PlanRequest;
 pub(crate) use statistics::{
-    CodeRange, Pair, Source, SourceStatistics, Statistics, TermStatistics,
+    CodeRange, CompanyFacet, Pair, RangeColumn, Source, SourceStatistics, Statistics,
+    TermStatistics,
 };
 pub(crate) use step_sink::{Planned, StepSink, Stop};
+pub(crate) use steps::{
+    Access, AnyPhrase, PhraseCheck, PhraseStep, Plan, PlanStorage, RangeStep, Step,
+};
 #[cfg(not(feature = "__strategies"))]
 pub(crate) use strategies::Strategies;
 #[cfg(feature = "__strategies")]
 pub use strategies::Strategies;
-
-use crate::Result;
-use crate::encoding::row::CompanyNumber;
-use crate::encoding::tokens::EncodedPhrase;
-use crate::query::{Facet, Filter, Phrase};
-use crate::segment::TextField;
-
-/// Rows of companies are looked up individually in a union of up to this many sources. With more, a look-up
-/// takes up to a microsecond per row (`benches/slow_shapes`, any of phrases that occur + industry and
-/// country).
-const LOOKED_UP_SOURCES_MAX: usize = 8;
-
-/// The plan for finding a filter's rows in one segment.
-#[derive(Debug)]
-pub(crate) struct Plan<'q> {
-    /// Sets that contain every match, in the order of application; the first one leads. If empty, every row is
-    /// a candidate.
-    pub(crate) required: SmallVec<[Step<'q>; 4]>,
-    /// Sets that contain no match.
-    pub(crate) excluded: SmallVec<[Step<'q>; 2]>,
-    /// Conditions on columns, evaluated block by block and then row by row.
-    pub(crate) ranges: SmallVec<[RangeStep<'q>; 1]>,
-    /// Conditions on token streams, evaluated row by row.
-    pub(crate) phrases: SmallVec<[PhraseStep<'q>; 1]>,
-    /// A clause that matches nothing in the segment, if any.
-    pub(crate) no_match: Option<Clause<'q>>,
-}
-
-/// Storage in which a plan is constructed in place.
-#[derive(Debug)]
-pub(crate) struct PlanStorage<'q>(Plan<'q>);
-
-impl<'q> PlanStorage<'q> {
-    /// Empty storage.
-    #[inline(always)]
-    pub(crate) fn new() -> PlanStorage<'q> {
-        PlanStorage(Plan {
-            required: SmallVec::new(),
-            excluded: SmallVec::new(),
-            ranges: SmallVec::new(),
-            phrases: SmallVec::new(),
-            no_match: None,
-        })
-    }
-}
-
-/// A step on sets of rows.
-#[derive(Debug)]
-pub(crate) struct Step<'q> {
-    pub(crate) clause: Clause<'q>,
-    pub(crate) access: Access,
-    pub(crate) estimate: Estimate,
-}
-
-/// The source of a step's rows.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Access {
-    /// One source.
-    One(Source),
-    /// All rows of several sources.
-    Union(SmallVec<[Source; 4]>),
-    /// These rows, ascending.
-    Rows(Vec<u32>),
-    /// These rows, those of one company after those of another.
-    OfCompanies(Vec<u32>),
-    /// The rows of any of several phrases, some of which need a check. Boxed, because steps are moved.
-    AnyPhrase(Box<AnyPhrase>),
-}
-
-/// A step on an ordered column.
-#[derive(Debug)]
-pub(crate) struct RangeStep<'q> {
-    pub(crate) clause: Clause<'q>,
-    pub(crate) column: RangeColumn,
-    /// The allowed codes: ascending ranges that do not touch.
-    pub(crate) codes: SmallVec<[CodeRange; 2]>,
-    pub(crate) estimate: Estimate,
-}
-
-/// The columns that ranges are over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RangeColumn {
-    /// Dates of signals.
-    Date,
-    /// Amounts of funding.
-    Amount,
-}
-
-/// A step on token streams.
-#[derive(Debug)]
-pub(crate) struct PhraseStep<'q> {
-    pub(crate) clause: Clause<'q>,
-    pub(crate) check: PhraseCheck,
-    pub(crate) estimate: Estimate,
-}
-
-impl Access {
-    /// The sources, if the step means all of their rows.
-    pub(crate) fn sources(&self) -> Option<&[Source]> {
-        match self {
-            Access::One(source) => Some(std::slice::from_ref(source)),
-            Access::Union(sources) => Some(sources),
-            Access::Rows(_) | Access::OfCompanies(_) | Access::AnyPhrase(_) => None,
-        }
-    }
-}
-
-impl Step<'_> {
-    /// The number of stored sets that the step combines.
-    fn source_count(&self) -> usize {
-        match &self.access {
-            Access::Union(sources) => sources.len(),
-            Access::One(_) => 1,
-            Access::AnyPhrase(any) => {
-                let checked = any.checked.iter().map(|phrase| phrase.sources.len());
-                any.stored.len() + checked.sum::<usize>()
-            }
-            Access::Rows(_) | Access::OfCompanies(_) => 0,
-        }
-    }
-
-    /// Whether looking up rows individually is slower than combining the sources block by block.
-    pub(crate) fn has_many_sources(&self) -> bool {
-        self.source_count() > LOOKED_UP_SOURCES_MAX
-    }
-}
-
-/// Several phrases, of which a row must contain one.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct AnyPhrase {
-    /// The sources of phrases with stored rows: words, and pairs of frequent words.
-    pub(crate) stored: Vec<Source>,
-    /// The other phrases.
-    pub(crate) checked: Vec<CheckedPhrase>,
-}
-
-/// A phrase whose rows are in the intersection of several sources and must be checked individually.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CheckedPhrase {
-    /// At least one source, the rarest first.
-    pub(crate) sources: SmallVec<[Source; 4]>,
-    /// The number of rows of the rarest source.
-    pub(crate) rarest_rows: u64,
-    /// The check in the token stream.
-    pub(crate) check: PhraseCheck,
-}
-
-/// Whether a phrase occurs in a row's text.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PhraseCheck {
-    pub(crate) field: TextField,
-    pub(crate) phrase: EncodedPhrase,
-}
-
-/// The part of a filter that a step implements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Clause<'q> {
-    /// A word of the title, on its own or as part of a phrase.
-    TitleWord(&'q str),
-    /// A phrase of the title.
-    TitlePhrase(&'q Phrase),
-    /// Two neighbouring words of a phrase of the title, whose rows are stored.
-    TitlePair(&'q [SmolStr]),
-    /// Any of several words and phrases of the title.
-    TitleAny(&'q [Phrase]),
-    /// A word of the company's name.
-    NameWord(&'q str),
-    /// A phrase of the company's name.
-    NamePhrase(&'q Phrase),
-    /// The company by slug.
-    CompanySlug(&'q str),
-    /// Companies by slug or name.
-    Companies(usize),
-    /// Values of a facet.
-    Facet(Facet, &'q str, usize),
-    /// Days.
-    Dates,
-    /// Amounts.
-    Amounts(Option<f64>, Option<f64>),
-    /// Values of all facets of companies that a filter has.
-    OfCompanies(&'q Filter),
-    /// Ids.
-    Ids(usize),
-    /// Deleted or replaced rows of the segment.
-    Deleted,
-}
-
-/// The purpose of a plan.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'q, 's> {
-    pub(crate) filter: &'q Filter,
-    /// The date used as today.
-    pub(crate) today: Date,
-    pub(crate) strategies: &'s Strategies,
-    /// The number of matches needed; `None` means all.
-    pub(crate) matches: Option<usize>,
-}
-
-impl<'q> Plan<'q> {
-    /// Plans in the storage, because moving a plan takes as long as planning a short filter. See [`planner`].
-    ///
-    /// # Errors
-    /// A part of the segment that the filter needs is damaged.
-    #[inline(always)]
-    pub(crate) fn new_in<'s>(
-        storage: &'s mut PlanStorage<'q>,
-        wanted: &Wanted<'q, '_>,
-        statistics: &impl Statistics,
-    ) -> Result<&'s Plan<'q>> {
-        let PlanStorage(plan) = storage;
-        planner::plan(plan, wanted, statistics)?;
-        Ok(plan)
-    }
-
-    /// The number of matches including deleted rows, if it is known without execution: for one source, for
-    /// several disjoint ones, or for rows found while planning.
-    pub(crate) fn stored_count(&self) -> Option<u64> {
-        let step = self.only_step()?;
-        let is_stored = match &step.access {
-            Access::One(_) => true,
-            // Disjoint sources have as many rows as their cardinalities add up to.
-            Access::Union(_) => step.clause.has_one_value_a_row(),
-            Access::OfCompanies(_) => true,
-            Access::Rows(_) | Access::AnyPhrase(_) => false,
-        };
-        is_stored.then_some(step.estimate.max)
-    }
-
-    /// The expected selectivity, assuming that the parts of the filter are independent. Dates are ignored:
-    /// rows are roughly in their order, so rows with other dates lie elsewhere.
-    pub(crate) fn expected_share(&self, rows: u32) -> f64 {
-        let share = |estimate: &Estimate| estimate.expected as f64 / f64::from(rows);
-        let required: f64 = self
-            .required
-            .iter()
-            .map(|step| share(&step.estimate))
-            .product();
-        let ranges = self.ranges.iter();
-        let amounts = ranges.filter(|step| step.column == RangeColumn::Amount);
-        required * amounts.map(|step| share(&step.estimate)).product::<f64>()
-    }
-
-    /// The only step, if its rows are the matches.
-    pub(crate) fn only_step(&self) -> Option<&Step<'q>> {
-        match self.required.as_slice() {
-            [step] if self.no_match.is_none() && self.has_nothing_else() => Some(step),
-            _ => None,
-        }
-    }
-
-    /// The companies whose rows are the matches, if the plan has only those.
-    pub(crate) fn only_companies(&self) -> Option<SmallVec<[CompanyNumber; 4]>> {
-        let sources = self.only_step()?.access.sources()?;
-        let company = |source: &Source| match source {
-            Source::Company(company) => Some(*company),
-            Source::Posting(_) => None,
-        };
-        sources.iter().map(company).collect()
-    }
-
-    /// Whether every row matches.
-    pub(crate) fn is_everything(&self) -> bool {
-        self.no_match.is_none() && self.required.is_empty() && self.has_nothing_else()
-    }
-
-    /// Whether the intersection of the required steps is not narrowed further.
-    fn has_nothing_else(&self) -> bool {
-        self.excluded.is_empty() && self.ranges.is_empty() && self.phrases.is_empty()
-    }
-}
-
-impl<'q> Clause<'q> {
-    /// The clause of a filter for a facet.
-    fn of_facet(filter: &'q Filter, facet: Facet) -> Option<Clause<'q>> {
-        let keys = filter.value_keys(facet);
-        let first = keys.first()?;
-        Some(Clause::Facet(facet, first, keys.len()))
-    }
-
-    /// Whether a row has at most one of the clause's values, so that its sources are disjoint: a row has one
-    /// company, and one value of a facet.
-    fn has_one_value_a_row(&self) -> bool {
-        matches!(
-            self,
-            Clause::CompanySlug(_) | Clause::Companies(_) | Clause::Facet(..)
-        )
-    }
-}
-
-impl fmt::Display for Clause<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Clause::TitleWord(word) => write!(f, "title has {word:?}"),
-            Clause::TitlePhrase(phrase) => write!(f, "title has {}", Quoted(phrase)),
-            Clause::TitlePair(words) => write!(f, "title has \"{}\"", words.join(" ")),
-            Clause::TitleAny(phrases) => {
-                f.write_str("title has any of ")?;
-                for (index, phrase) in phrases.iter().enumerate() {
-                    let comma = if index == 0 { "" } else { ", " };
-                    write!(f, "{comma}{}", Quoted(phrase))?;
-                }
-                Ok(())
-            }
-            Clause::NameWord(word) => write!(f, "company name has {word:?}"),
-            Clause::NamePhrase(phrase) => write!(f, "company name has {}", Quoted(phrase)),
-            Clause::CompanySlug(slug) => write!(f, "company is {slug:?}"),
-            Clause::Companies(count) => write!(f, "company is one of {count}"),
-            Clause::Facet(facet, key, 1) => write!(f, "{} is {key:?}", facet.description().name),
-            Clause::Facet(facet, key, count) => {
-                write!(
-                    f,
-                    "{} is {key:?} or {} more",
-                    facet.description().name,
-                    count - 1
-                )
-            }
-            Clause::Dates => f.write_str("date in range"),
-            Clause::Amounts(min, max) => {
-                f.write_str("amount")?;
-                min.map_or(Ok(()), |min| write!(f, " from {min}"))?;
-                max.map_or(Ok(()), |max| write!(f, " to {max}"))
-            }
-            Clause::OfCompanies(filter) => {
-                let facets = Facet::OF_COMPANY.into_iter();
-                let clauses = facets.filter_map(|facet| Clause::of_facet(filter, facet));
-                for (index, clause) in clauses.enumerate() {
-                    f.write_str(if index == 0 { "" } else { ", " })?;
-                    clause.fmt(f)?;
-                }
-                Ok(())
-            }
-            Clause::Ids(count) => write!(f, "id is one of {count}"),
-            Clause::Deleted => f.write_str("deleted"),
-        }
-    }
-}
-
-/// A phrase in quotes if it has several words.
-struct Quoted<'a>(&'a Phrase);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", self.0.joined(" "))
-    }
-}

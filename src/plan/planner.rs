@@ -3,33 +3,56 @@
 use smallvec::SmallVec;
 use time::Date;
 
-use super::step_sink::{Planned, StepSink, Stop};
-use super::{
-    Access, AnyPhrase, CheckedPhrase, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan,
-    RangeColumn, RangeStep, SourceStatistics, Statistics, Step, Strategies, TermStatistics, Wanted,
+use super::clause::Clause;
+use super::estimate::Estimate;
+use super::request::PlanRequest;
+use super::statistics::{
+    CodeRange, Pair, RangeColumn, SourceStatistics, Statistics, TermStatistics,
 };
+use super::step_sink::{Planned, StepSink, Stop};
+use super::steps::{
+    Access, AnyPhrase, CheckedPhrase, PhraseCheck, PhraseStep, Plan, PlanStorage, RangeStep, Step,
+};
+use super::strategies::Strategies;
 use crate::Result;
 use crate::encoding::tokens::EncodedPhrase;
 use crate::query::{Facet, Filter, Phrase};
 use crate::segment::TextField;
 use crate::signal::SignalId;
 
+impl<'q> Plan<'q> {
+    /// Plans in the storage, because moving a plan takes as long as planning a short filter.
+    ///
+    /// # Errors
+    /// A part of the segment that the filter needs is damaged.
+    #[inline(always)]
+    pub(crate) fn new_in<'s>(
+        storage: &'s mut PlanStorage<'q>,
+        request: &PlanRequest<'q, '_>,
+        statistics: &impl Statistics,
+    ) -> Result<&'s Plan<'q>> {
+        let PlanStorage(plan) = storage;
+        find_steps(plan, request, statistics)?;
+        Ok(plan)
+    }
+}
+
 /// Adds steps for each part of the filter to an empty plan, then orders them by cost. Stops at the first
 /// part that matches nothing.
 ///
 /// # Errors
 /// A part of the segment that the filter needs is damaged.
-pub(super) fn plan<'q, S: Statistics>(
+fn find_steps<'q, S: Statistics>(
     plan: &mut Plan<'q>,
-    wanted: &Wanted<'q, '_>,
+    request: &PlanRequest<'q, '_>,
     statistics: &S,
 ) -> Result<()> {
-    let Wanted {
+    let PlanRequest {
         filter,
         today,
         strategies,
         matches,
-    } = *wanted;
+    } = *request;
     let mut planner = Planner {
         statistics,
         stored_pairs: strategies.stored_pairs,
@@ -245,7 +268,7 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         &mut self,
         clause: Clause<'q>,
         column: RangeColumn,
-        codes: SmallVec<[super::CodeRange; 2]>,
+        codes: SmallVec<[CodeRange; 2]>,
     ) -> Planned<'q> {
         if codes.is_empty() {
             return Err(Stop::NoMatch(clause));

@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::{CompanyFacet, Estimate, RangeColumn};
+use smallvec::SmallVec;
+
+use super::estimate::Estimate;
 use crate::Result;
 use crate::encoding::posting::PostingId;
 use crate::encoding::row::CompanyNumber;
@@ -21,6 +23,18 @@ pub(crate) enum Source {
     Posting(PostingId),
     /// The rows of a company, by its number.
     Company(CompanyNumber),
+}
+
+/// A facet of companies with the source of each requested value.
+pub(crate) type CompanyFacet = (Facet, SmallVec<[Source; 4]>);
+
+/// The columns that ranges are over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RangeColumn {
+    /// Dates of signals.
+    Date,
+    /// Amounts of funding.
+    Amount,
 }
 
 /// A source and the number of its rows.

@@ -1,6 +1,7 @@
 //! What receives the steps of a filter: a plan, or an evaluation that applies them at once.
 
-use super::{Clause, PhraseStep, Plan, RangeStep, Step};
+use super::clause::Clause;
+use super::steps::{PhraseStep, Plan, RangeStep, Step};
 use crate::Error;
 
 /// Why planning stops before the end of a filter.

@@ -6,10 +6,12 @@ use std::ops::RangeInclusive;
 use time::macros::date;
 
 use super::*;
+use crate::Result;
 use crate::encoding::posting::PostingId;
 use crate::encoding::row::CompanyNumber;
 use crate::encoding::tokens::TermNumber;
-use crate::query::{CompanyReference, Filter};
+use crate::query::{CompanyReference, Facet, Filter};
+use crate::segment::TextField;
 use crate::signal::SignalId;
 
 /// A segment of 1,000,000 rows that exists only in what it says about itself.
@@ -147,13 +149,13 @@ fn fake() -> FakeStatistics {
 fn with_plan<T>(text: &str, strategies: &Strategies, look: impl FnOnce(&Plan<'_>) -> T) -> T {
     let filter = Filter::from_query_string(text).expect("a valid filter");
     let mut storage = PlanStorage::new();
-    let wanted = Wanted {
+    let request = PlanRequest {
         filter: &filter,
         today: date!(2026 - 06 - 30),
         strategies,
         matches: None,
     };
-    let plan = Plan::new_in(&mut storage, &wanted, &fake()).expect("nothing is damaged");
+    let plan = Plan::new_in(&mut storage, &request, &fake()).expect("nothing is damaged");
     look(plan)
 }
 
@@ -321,13 +323,13 @@ fn a_page_that_ends_early_goes_block_by_block() {
         Filter::from_query_string("country=iceland&industry=building").expect("a valid filter");
     let leads_with_companies = |matches| {
         let mut storage = PlanStorage::new();
-        let wanted = Wanted {
+        let request = PlanRequest {
             filter: &filter,
             today: date!(2026 - 06 - 30),
             strategies: &Strategies::ALL,
             matches,
         };
-        let plan = Plan::new_in(&mut storage, &wanted, &fake()).expect("nothing is damaged");
+        let plan = Plan::new_in(&mut storage, &request, &fake()).expect("nothing is damaged");
         matches!(plan.required[0].access, Access::OfCompanies(_))
     };
     assert!(leads_with_companies(None));

@@ -1,81 +1,71 @@
-//! Canonical forms of filters, and fingerprints of queries.
+//! Canonical forms of filters and queries.
 //!
 //! The canonical form of a filter lists its parts in the order of the parameters:
 //! `all=series a&country=germany`. Spaces separate the terms of a phrase, commas separate items, and
 //! separators within values are percent-encoded. It is part of the API: fingerprints in stored cursors
-//! and idempotency records depend on it, so a change needs another `SEED`. The text form that can be
+//! and idempotency records depend on it, so a change needs another seed
+//! ([`fingerprint`](super::fingerprint)). The text form that can be
 //! parsed again is in [`written`](super::written).
 
 use std::fmt::{self, Write};
 
 use smallvec::SmallVec;
-use twox_hash::XxHash3_128;
 
-use super::{Filter, Order, Parameter, Part, Phrase, Query, Start};
-
-/// The seed of the hashes, which distinguishes them from those of other programs and versions.
-const SEED: u64 = u64::from_le_bytes(*b"sdxqry 2");
+use super::{Filter, Fingerprint, Order, Parameter, Part, Phrase, Query, Start};
 
 /// The length of most canonical forms at most. They need no allocation where only their hash is wanted.
 const FORM_BYTES: usize = 128;
 
-/// A 128-bit hash (XXH3) of a canonical form. Equal filters have equal fingerprints in every process, on
-/// every platform, in every release.
-///
-/// It is not resistant to forgery. Cursors, entity tags and idempotency records do not need that: a client
-/// that makes two queries collide only misleads itself.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fingerprint([u8; 16]);
-
-impl Fingerprint {
-    /// The sixteen bytes.
+impl Filter {
+    /// The canonical form: filters in a fixed order with normalised values. Stable across releases.
     ///
     /// ```
     /// use signaldex::Filter;
     ///
-    /// let fingerprint = Filter::from_query_string("q=robots")?.fingerprint();
-    /// let key: [u8; 16] = *fingerprint.as_bytes(); // of a cache
-    /// assert_ne!(key, *Filter::default().fingerprint().as_bytes());
+    /// let filter = Filter::from_query_string("country=GERMANY&q=Robots")?;
+    /// assert_eq!(filter.canonical(), "all=robots&country=germany");
     /// # Ok::<(), signaldex::query::InvalidQuery>(())
     /// ```
-    pub fn as_bytes(&self) -> &[u8; 16] {
-        &self.0
+    pub fn canonical(&self) -> String {
+        let form = form_of_filter(self).0;
+        String::from_utf8(form.into_vec()).expect("only text was added")
     }
 
-    fn of(bytes: &[u8]) -> Fingerprint {
-        Fingerprint(XxHash3_128::oneshot_with_seed(SEED, bytes).to_le_bytes())
-    }
-
-    pub(super) fn from_bytes(bytes: [u8; 16]) -> Fingerprint {
-        Fingerprint(bytes)
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+    /// A fingerprint of the canonical form, stable across processes, platforms and releases.
+    ///
+    /// ```
+    /// use signaldex::Filter;
+    ///
+    /// let one = Filter::from_query_string("country=GERMANY&q=Robots")?;
+    /// let other = Filter::from_query_string("q=robots&country=germany")?;
+    /// assert_eq!(one.fingerprint(), other.fingerprint());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&form_of_filter(self).0)
     }
 }
 
-/// The canonical form of a filter; empty for none.
-pub(super) fn of_filter(filter: &Filter) -> String {
-    let form = form_of_filter(filter).0;
-    String::from_utf8(form.into_vec()).expect("only text was added")
-}
-
-/// The fingerprint of a filter.
-pub(super) fn fingerprint_of_filter(filter: &Filter) -> Fingerprint {
-    Fingerprint::of(&form_of_filter(filter).0)
+impl Query {
+    /// The fingerprint of the whole query. Cost: a hash of the canonical form, once per query.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// let query = Query::from_query_string("q=robots")?;
+    /// let [same, other] = ["q=Robots&limit=50", "q=robots&page=2"].map(Query::from_query_string);
+    /// assert_eq!(query.fingerprint(), same?.fingerprint());
+    /// assert_ne!(query.fingerprint(), other?.fingerprint());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.derived
+            .query_fingerprint(|| fingerprint_of_query(self.filter_fingerprint(), self))
+    }
 }
 
 /// The fingerprint of a query, from that of its filter and its other parameters.
-pub(super) fn fingerprint_of_query(filter: Fingerprint, query: &Query) -> Fingerprint {
+fn fingerprint_of_query(filter: Fingerprint, query: &Query) -> Fingerprint {
     let mut form = Form::default();
     form.display(filter);
     let order = match query.order {

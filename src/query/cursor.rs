@@ -1,4 +1,4 @@
-//! Cursors: the position after a page, as opaque text for clients.
+//! Where a page starts: cursors, the position after a page, as opaque text for clients.
 //!
 //! ```text
 //! offset  width  what
@@ -37,6 +37,18 @@ pub struct Cursor {
     day: Date,
     last_id: SignalId,
     filter: Fingerprint,
+}
+
+/// The start of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// At the first match.
+    #[default]
+    First,
+    /// After the page that returned this cursor.
+    After(Cursor),
+    /// At the page with this number, counted from 1, with `limit` signals per page.
+    Page(u16),
 }
 
 /// Why a text is not a valid cursor.

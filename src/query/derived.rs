@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::{Filter, Fingerprint, Query, canonical};
+use super::{Filter, Fingerprint};
 
 /// The fingerprints of a query and of its filter. They depend only on the query, so equality ignores
 /// whether they have been computed.
@@ -27,12 +27,9 @@ impl Derived {
         *self.filter.get_or_init(|| filter.fingerprint())
     }
 
-    /// The fingerprint of `query`, which must be the owner.
-    pub(super) fn query_fingerprint(&self, query: &Query) -> Fingerprint {
-        *self.query.get_or_init(|| {
-            let filter = self.filter_fingerprint(&query.filter);
-            canonical::fingerprint_of_query(filter, query)
-        })
+    /// The fingerprint of the query, which `compute` finds.
+    pub(super) fn query_fingerprint(&self, compute: impl FnOnce() -> Fingerprint) -> Fingerprint {
+        *self.query.get_or_init(compute)
     }
 
     /// The derived values for another page of the same result.

@@ -1,7 +1,9 @@
 //! Parses words and quoted phrases.
 
 use super::Phrase;
-use super::written::WORD_QUOTE;
+
+/// Groups terms of a company's name that cannot be written as one word.
+pub(super) const WORD_QUOTE: char = '\u{FF02}';
 
 /// The parsed value of `q`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -23,11 +23,13 @@ mod error;
 mod facet;
 mod facet_query;
 mod filter;
+mod fingerprint;
 mod keywords;
 pub mod limits;
 pub mod list;
 mod matched_words;
 mod optional_text;
+mod order;
 mod parameter;
 mod parameter_set;
 mod params;
@@ -39,13 +41,14 @@ mod written;
 use time::Date;
 
 pub use builder::QueryBuilder;
-pub use canonical::Fingerprint;
-pub use cursor::{Cursor, ParseCursorError};
+pub use cursor::{Cursor, ParseCursorError, Start};
 pub use error::{ErrorCode, InvalidQuery, ParameterError};
 pub use facet::{Facet, FacetDescription, FacetGroup};
 pub use facet_query::FacetQuery;
 pub use filter::{DateRange, Days, Filter, ParseDateRangeError, ParseDaysError};
+pub use fingerprint::Fingerprint;
 pub use optional_text::OptionalText;
+pub use order::Order;
 pub use parameter::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};
 pub use parameter_set::ParameterSet;
 pub use params::{DecodeError, decode};
@@ -86,40 +89,6 @@ pub struct Query {
 
 #[cfg(feature = "serde")]
 serde_as_text!(Query);
-
-/// The order of a result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
-pub enum Order {
-    /// By descending id.
-    #[default]
-    NewestFirst,
-    /// By ascending id.
-    OldestFirst,
-}
-
-impl Order {
-    /// Whether an id comes before another.
-    pub(crate) fn puts_first(self, id: SignalId, other: SignalId) -> bool {
-        match self {
-            Order::OldestFirst => id < other,
-            Order::NewestFirst => id > other,
-        }
-    }
-}
-
-/// The start of a page.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Start {
-    /// At the first match.
-    #[default]
-    First,
-    /// After the page that returned this cursor.
-    After(Cursor),
-    /// At the page with this number, counted from 1, with `limit` signals per page.
-    Page(u16),
-}
 
 impl Query {
     /// Parses a query string, still percent-encoded and without its `?`. Spaces and other
@@ -296,21 +265,6 @@ impl Query {
         self.derived.filter_fingerprint(&self.filter)
     }
 
-    /// The fingerprint of the whole query. Cost: a hash of the canonical form, once per query.
-    ///
-    /// ```
-    /// use signaldex::Query;
-    ///
-    /// let query = Query::from_query_string("q=robots")?;
-    /// let [same, other] = ["q=Robots&limit=50", "q=robots&page=2"].map(Query::from_query_string);
-    /// assert_eq!(query.fingerprint(), same?.fingerprint());
-    /// assert_ne!(query.fingerprint(), other?.fingerprint());
-    /// # Ok::<(), signaldex::query::InvalidQuery>(())
-    /// ```
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.derived.query_fingerprint(self)
-    }
-
     /// The date used as today: that of the first page, if the query continues after a cursor.
     pub(crate) fn day(&self, today: Date) -> Date {
         match &self.start {
@@ -359,32 +313,5 @@ impl Filter {
         let (builder, []) =
             QueryBuilder::from_query_string(query_string, ParameterSet::FILTERS, []);
         builder.build().map(|query| query.filter)
-    }
-
-    /// The canonical form: filters in a fixed order with normalised values. Stable across releases.
-    ///
-    /// ```
-    /// use signaldex::Filter;
-    ///
-    /// let filter = Filter::from_query_string("country=GERMANY&q=Robots")?;
-    /// assert_eq!(filter.canonical(), "all=robots&country=germany");
-    /// # Ok::<(), signaldex::query::InvalidQuery>(())
-    /// ```
-    pub fn canonical(&self) -> String {
-        canonical::of_filter(self)
-    }
-
-    /// A fingerprint of the canonical form, stable across processes, platforms and releases.
-    ///
-    /// ```
-    /// use signaldex::Filter;
-    ///
-    /// let one = Filter::from_query_string("country=GERMANY&q=Robots")?;
-    /// let other = Filter::from_query_string("q=robots&country=germany")?;
-    /// assert_eq!(one.fingerprint(), other.fingerprint());
-    /// # Ok::<(), signaldex::query::InvalidQuery>(())
-    /// ```
-    pub fn fingerprint(&self) -> Fingerprint {
-        canonical::fingerprint_of_filter(self)
     }
 }

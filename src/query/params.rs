@@ -7,8 +7,8 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::error::{ErrorCode, ParameterError};
 use super::limits::{QUERY_STRING_BYTES_MAX, WRITTEN_BYTES_MAX};
+use super::order::order_of;
 use super::values::Origin;
-use super::written::order_of;
 use super::{Parameter, ParameterSet, QueryBuilder};
 use crate::text::quoted;
 

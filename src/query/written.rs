@@ -7,19 +7,10 @@
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
+use super::keywords::WORD_QUOTE;
+use super::order::OLDEST_FIRST;
 use super::values::Origin;
 use super::{Filter, InvalidQuery, Order, ParameterSet, Part, Phrase, Query, Start, list, params};
-
-/// The pair for oldest first, which is not a parameter of the API; newest first has no pair.
-const OLDEST_FIRST: &str = "order=oldest";
-
-/// Groups terms of a company's name that cannot be written as one word.
-pub(super) const WORD_QUOTE: char = '\u{FF02}';
-
-/// The order given by a pair, if it is the pair of the order.
-pub(super) fn order_of(pair: &str) -> Option<Order> {
-    (pair == OLDEST_FIRST).then_some(Order::OldestFirst)
-}
 
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

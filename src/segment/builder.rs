@@ -14,7 +14,7 @@ use super::compress::COMPRESSED_FROM;
 use super::field::Field;
 use super::format::SegmentWriter;
 use super::interner::Interner;
-use super::pending::{PendingSignal, PendingSignals};
+use super::pending::{FacetLabels, PendingSignal, PendingSignals};
 use super::record::{self, RecordWriter};
 use super::schema::SectionKind;
 use crate::encoding::row::SEGMENT_ROWS_MAX;
@@ -71,9 +71,6 @@ pub(super) struct PendingCompany {
 /// Adding this to an amount turns negative zero into positive zero and changes no other amount, because both
 /// zeros are the same value.
 const POSITIVE_ZERO: f64 = 0.0;
-
-/// The number of the label of each facet, plus one; 0 for none.
-pub(super) type FacetLabels = [u32; Facet::ALL.len()];
 
 impl<W: Write> SegmentBuilder<W> {
     /// Starts a segment with uncompressed records, written to `output` sequentially.

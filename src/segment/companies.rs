@@ -1,6 +1,6 @@
 //! Companies: look-up by slug or whole name, and rows.
 
-use super::ensure;
+use super::ensure::ensure;
 use crate::Result;
 use crate::encoding::dictionary::Dictionary;
 use crate::encoding::row::{CompanyNumber, Row};

@@ -6,9 +6,9 @@
 
 use std::io::Write;
 
-use super::builder::{FacetLabels, PendingCompany, SegmentBuilder};
+use super::builder::{PendingCompany, SegmentBuilder};
 use super::interner::Interner;
-use super::pending::PendingSignal;
+use super::pending::{FacetLabels, PendingSignal};
 use super::record::Stored;
 use super::views::TextView;
 use super::{Segment, TextField};

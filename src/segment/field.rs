@@ -38,6 +38,15 @@ pub(crate) enum Field {
     None,
 }
 
+/// A text field: titles, by row, or names, by company.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextField {
+    /// Titles, with token streams by row.
+    Title,
+    /// Company names, with token streams by company and postings of rows.
+    Name,
+}
+
 /// The index of titles among the fields with postings; facets come first.
 pub(super) const TITLE_POSTINGS: usize = Facet::ALL.len();
 /// The index of pairs.
@@ -92,5 +101,14 @@ impl Field {
             _ => return None,
         };
         Some(table.posting_count(postings).into())
+    }
+}
+
+impl From<TextField> for Field {
+    fn from(field: TextField) -> Field {
+        match field {
+            TextField::Title => Field::Title,
+            TextField::Name => Field::Name,
+        }
     }
 }

@@ -5,11 +5,13 @@
 
 use std::ops::Range;
 
-use super::builder::FacetLabels;
 use super::commits::Commits;
 use crate::query::Facet;
 use crate::signal::SignalId;
 use crate::{Error, Result};
+
+/// The number of the label of each facet, plus one; 0 for none.
+pub(super) type FacetLabels = [u32; Facet::ALL.len()];
 
 /// A signal to add.
 #[derive(Debug)]

@@ -6,9 +6,10 @@
 //! on opening.
 
 use super::companies::RowsByCompany;
+use super::ensure::ensure;
 use super::field::company_field;
 use super::parts::Part;
-use super::{Segment, TextField, ensure};
+use super::{Segment, TextField};
 use crate::Result;
 use crate::encoding::zone_map::OrderedColumn;
 use crate::kernels::whole;

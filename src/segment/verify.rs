@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+use super::ensure::ensure;
 use super::record::{self, RecordWriter, Stored};
-use super::{FacetView, Field, Segment, TextField, check_file, ensure};
+use super::{FacetView, Field, Segment, TextField, check_file};
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
 use crate::encoding::row::{CompanyNumber, Row};

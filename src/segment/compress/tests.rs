@@ -116,8 +116,8 @@ fn forged_records_are_errors_or_records_and_allocate_little() {
             bytes[place] ^= 1 << random.below(8);
         }
         forge_checksum(&mut bytes);
-        let checked = crate::segment::Checked::none(1);
-        let records = crate::segment::Records {
+        let checked = crate::segment::parts::Checked::none(1);
+        let records = crate::segment::record::Records {
             bytes: &bytes,
             symbols: compressed.symbols().expect("a whole segment"),
             checked: &checked,

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::segment::schema;
 
 #[test]
 fn every_section_is_checked_with_a_part_or_by_itself() {

@@ -1,0 +1,242 @@
+//! The entry points of execution: queries on one live segment.
+//!
+//! All queries on one segment (matches of a page, counts, facets, costs) start here; [`index`](crate::index) merges
+//! the results of several.
+
+use std::ops::Range;
+
+use super::eager::{EagerMatches, Evaluated, bind_all};
+use super::executed_matches::ExecutedMatches;
+use super::execution::{Execution, are_few};
+use super::facets::{self, FacetTally};
+use super::live::{LiveSegment, Request};
+use super::matches::Consumer;
+use super::observer::{Observer, Run, Strategy, Unobserved};
+use super::operand::rows_of;
+use super::remaining::Remaining;
+use super::scan::{Scan, ScanSource};
+use crate::Result;
+use crate::encoding::posting::Posting;
+use crate::encoding::row::Row;
+use crate::plan::{Access, PhraseStep, Plan, PlanRequest, PlanStorage, Strategies};
+use crate::query::{Facet, Order};
+
+impl<'a> LiveSegment<'a> {
+    /// Plans a request for `wanted` matches, or all; as [`Plan::new_in`].
+    #[inline(always)]
+    pub(crate) fn plan<'s, 'q>(
+        self,
+        storage: &'s mut PlanStorage<'q>,
+        request: &Request<'q>,
+        wanted: Option<usize>,
+    ) -> Result<&'s Plan<'q>> {
+        self.plan_by(request.strategies, storage, request, wanted)
+    }
+
+    /// Plans a request for `wanted` matches within a range of rows.
+    #[inline(always)]
+    pub(crate) fn plan_among<'s, 'q>(
+        self,
+        storage: &'s mut PlanStorage<'q>,
+        request: &Request<'q>,
+        rows: &Range<u32>,
+        wanted: usize,
+    ) -> Result<&'s Plan<'q>> {
+        if are_few(rows, request.strategies) {
+            self.plan_without_company_sets(storage, request, Some(wanted))
+        } else {
+            self.plan(storage, request, Some(wanted))
+        }
+    }
+
+    /// As [`plan`](Self::plan), for few or no rows: without listing the rows of companies, which would take
+    /// longer.
+    fn plan_without_company_sets<'s, 'q>(
+        self,
+        storage: &'s mut PlanStorage<'q>,
+        request: &Request<'q>,
+        wanted: Option<usize>,
+    ) -> Result<&'s Plan<'q>> {
+        let strategies = request.strategies.without_company_sets();
+        self.plan_by(&strategies, storage, request, wanted)
+    }
+
+    /// Plans a request with the given strategies.
+    #[inline(always)]
+    fn plan_by<'s, 'q>(
+        self,
+        strategies: &Strategies,
+        storage: &'s mut PlanStorage<'q>,
+        request: &Request<'q>,
+        wanted: Option<usize>,
+    ) -> Result<&'s Plan<'q>> {
+        let wanted = PlanRequest {
+            filter: request.filter,
+            today: request.today,
+            strategies,
+            matches: wanted,
+        };
+        Plan::new_in(storage, &wanted, &self)
+    }
+
+    /// Explains a plan without matches.
+    pub(crate) fn explain_no_match<O: Observer>(self, plan: &Plan<'_>) -> O::Explained {
+        let run = Run::without_visits(Strategy::NoMatch);
+        O::default().explain(run, plan, self)
+    }
+
+    /// Passes the matches of a plan within a range of rows to a consumer, in the request's order.
+    ///
+    /// # Errors
+    /// A part of the segment that the plan needs is damaged. Finding matches cannot fail after that.
+    #[inline(always)]
+    pub(crate) fn search<O: Observer + 'a, C: Consumer<'a, O>>(
+        self,
+        plan: &'a Plan<'_>,
+        request: &Request<'a>,
+        rows: Range<u32>,
+        consumer: C,
+    ) -> Result<C::Output> {
+        Ok(match self.scan_source(plan, request, &rows)? {
+            Some(source) => {
+                let deleted = self.deleted.posting();
+                consumer.consume(Scan::<O>::new(source, deleted, request.order, rows))
+            }
+            None => {
+                let mut matches = ExecutedMatches::<O>::unbound(self, request, rows);
+                matches.bind(self, plan)?;
+                consumer.consume(matches)
+            }
+        })
+    }
+
+    /// Passes the matches of an eager evaluation of a range of rows to a consumer, in the request's order. `phrases`
+    /// are those of the evaluation.
+    ///
+    /// # Errors
+    /// The texts that phrases are looked for in are damaged.
+    #[inline(always)]
+    pub(crate) fn search_evaluated<O: Observer + 'a, C: Consumer<'a, O>>(
+        self,
+        evaluated: Evaluated<'a, O>,
+        phrases: &'a [PhraseStep<'a>],
+        order: Order,
+        rows: Range<u32>,
+        consumer: C,
+    ) -> Result<C::Output> {
+        let remaining = Remaining::new(order, rows);
+        let checks = bind_all(self.segment, phrases)?;
+        let matches = EagerMatches::new(evaluated, checks, remaining);
+        Ok(consumer.consume(matches))
+    }
+
+    /// The set whose rows are the matches, if there is one that can be scanned.
+    #[inline(always)]
+    fn scan_source(
+        self,
+        plan: &'a Plan<'_>,
+        request: &Request<'_>,
+        rows: &Range<u32>,
+    ) -> Result<Option<ScanSource<'a>>> {
+        if plan.no_match.is_some() {
+            Ok(Some(ScanSource::Nothing))
+        } else if request.strategies.direct_scans {
+            ScanSource::of(plan, self.segment, request.order, rows)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// The number of live matches, and the observer's explanation of the run.
+    ///
+    /// # Errors
+    /// A part of the segment that the request needs is damaged.
+    pub(crate) fn count<O: Observer>(self, request: &Request<'_>) -> Result<(u64, O::Explained)> {
+        if request.is_eager(&self.rows()) {
+            return self.count_eagerly::<O>(request);
+        }
+        let mut storage = PlanStorage::new();
+        let plan = self.plan(&mut storage, request, None)?;
+        if plan.no_match.is_some() {
+            return Ok((0, self.explain_no_match::<O>(plan)));
+        }
+        if let Some(count) = self.stored_count(plan, request.strategies)? {
+            let run = Run::without_visits(Strategy::StoredCount);
+            return Ok((count, O::default().explain(run, plan, self)));
+        }
+        let mut execution = Execution::<O>::unbound(self, request.strategies);
+        execution.bind(self, plan, &self.rows())?;
+        let count = execution.count();
+        let (run, observer) = execution.finish();
+        Ok((count, observer.explain(run, plan, self)))
+    }
+
+    /// Keeps the live matches among rows in any order.
+    ///
+    /// # Errors
+    /// A part of the segment that the request needs is damaged.
+    ///
+    /// Cost: planning, and looking up each row in the sets of the plan.
+    pub(crate) fn retain_matches(self, request: &Request<'_>, rows: &mut Vec<Row>) -> Result<()> {
+        let mut storage = PlanStorage::new();
+        let plan = self.plan_without_company_sets(&mut storage, request, None)?;
+        if plan.no_match.is_some() {
+            rows.clear();
+            return Ok(());
+        }
+        let mut execution = Execution::<Unobserved>::unbound(self, request.strategies);
+        execution.bind(self, plan, &self.rows())?;
+        execution.retain(rows);
+        Ok(())
+    }
+
+    /// Counts the values of facets among the matches, returning a tally per facet.
+    ///
+    /// # Errors
+    /// A part of the segment that the request or the facets need is damaged.
+    pub(crate) fn facets(self, request: &Request<'_>, facets: &[Facet]) -> Result<Vec<FacetTally>> {
+        let mut storage = PlanStorage::new();
+        let plan = self.plan(&mut storage, request, None)?;
+        if plan.no_match.is_some() {
+            return Ok(vec![FacetTally::new(); facets.len()]);
+        }
+        let strategies = request.strategies;
+        if strategies.stored_counts && plan.is_everything() {
+            let stored = |&facet: &Facet| facets::stored(self, facet);
+            return facets.iter().map(stored).collect();
+        }
+        // Listed rows are counted directly, without forming the candidates of each block.
+        if strategies.scanned_lists
+            && let Some(companies) = plan.only_companies()
+        {
+            return facets::tally_companies(self, &companies, facets);
+        }
+        if strategies.scanned_lists
+            && let Some(rows) = self.only_listed(plan)?
+        {
+            return facets::tally_listed(self, rows, facets);
+        }
+        let mut execution = Execution::<Unobserved>::unbound(self, strategies);
+        execution.bind(self, plan, &self.rows())?;
+        facets::tally(execution, facets, strategies.intersected_facets)
+    }
+
+    /// The rows of the only set of a plan, if they are listed and all live ones match.
+    fn only_listed(self, plan: &'a Plan<'_>) -> Result<Option<&'a [u32]>> {
+        let Some(&Access::One(source)) = plan.only_step().map(|step| &step.access) else {
+            return Ok(None);
+        };
+        Ok(match rows_of(self.segment, source)? {
+            Posting::List(rows) => Some(rows),
+            Posting::Blocks { .. } | Posting::Dense(_) => None,
+        })
+    }
+
+    /// The maximum cost of visiting all matches and adding each to the counts of `facets` facets.
+    pub(crate) fn cost(self, request: &Request<'_>, facets: usize) -> Result<crate::plan::Cost> {
+        let mut storage = PlanStorage::new();
+        let plan = self.plan_without_company_sets(&mut storage, request, None)?;
+        let rows = u64::from(self.segment.row_count());
+        Ok(plan.cost(rows) + plan.tally_cost(rows, facets))
+    }
+}

@@ -1,0 +1,53 @@
+//! Fingerprints of filters and queries.
+
+use std::fmt;
+
+use twox_hash::XxHash3_128;
+
+/// The seed of the hashes, which distinguishes them from those of other programs and versions.
+const SEED: u64 = u64::from_le_bytes(*b"sdxqry 2");
+
+/// A 128-bit hash (XXH3) of a canonical form. Equal filters have equal fingerprints in every process, on
+/// every platform, in every release.
+///
+/// It is not resistant to forgery. Cursors, entity tags and idempotency records do not need that: a client
+/// that makes two queries collide only misleads itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint([u8; 16]);
+
+impl Fingerprint {
+    /// The sixteen bytes.
+    ///
+    /// ```
+    /// use signaldex::Filter;
+    ///
+    /// let fingerprint = Filter::from_query_string("q=robots")?.fingerprint();
+    /// let key: [u8; 16] = *fingerprint.as_bytes(); // of a cache
+    /// assert_ne!(key, *Filter::default().fingerprint().as_bytes());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// The fingerprint of a canonical form.
+    pub(super) fn of(bytes: &[u8]) -> Fingerprint {
+        Fingerprint(XxHash3_128::oneshot_with_seed(SEED, bytes).to_le_bytes())
+    }
+
+    pub(super) fn from_bytes(bytes: [u8; 16]) -> Fingerprint {
+        Fingerprint(bytes)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
