@@ -73,81 +73,6 @@ impl Snapshot {
         self.position_at(self.end(), self.history.last_commit)
     }
 
-    /// The changes after a position, ordered by commit, then by id.
-    ///
-    /// Applying each [`Change::Upsert`] and each [`Change::Remove`] to a copy of the signals that matched at the
-    /// position results in the signals that match now. A signal that changed several times is returned once, in
-    /// its current state; a change of a company changes its signals. A removal may concern a signal that the copy
-    /// never held, but never one that was added after the position.
-    ///
-    /// A copy starts empty at [`Position::START`], or with the [`matches`](Self::matches) of a snapshot at its
-    /// position. A copy collected from several snapshots, such as pages of a service while it is updated, has no
-    /// position and may keep deleted signals.
-    ///
-    /// The iterator is lazy: it reads a record when it yields it. It ends after an error, such as that of a damaged file. Pass
-    /// [`Changes::position`] to the next call, at the end or at any point before it.
-    ///
-    /// Days and date ranges of the filter are relative to `today`; a signal that leaves such a range as time
-    /// passes is not a change. Prefer a filter with a fixed start date.
-    ///
-    /// ```
-    /// use signaldex::{Change, Company, Filter, Index, Signal, SignalId};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let index = Index::in_memory()?;
-    /// let mut writer = index.writer()?;
-    /// let since = index.snapshot().position();
-    /// writer.upsert_company(&Company::new("acme", "Acme"))?;
-    /// writer.upsert_signal(&Signal::new(SignalId::MIN, "acme", "Acme hires"))?;
-    /// writer.commit()?;
-    ///
-    /// let snapshot = index.snapshot();
-    /// let today = time::macros::date!(2026 - 06 - 30);
-    /// let filter = Filter::from_query_string("q=hires")?;
-    /// let mut changes = snapshot.changes(&filter, today, &since)?;
-    /// let first = changes.next().transpose()?;
-    /// assert!(matches!(first, Some(Change::Upsert { is_new: true, .. })));
-    /// assert!(changes.next().is_none());
-    /// assert_eq!(changes.position(), snapshot.position());
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// The position belongs to another index, is ahead of the snapshot, is of commits that are not in its history
-    /// ([`PositionError::Diverged`]), or is so old that later deletions have been forgotten
-    /// ([`IndexBuilder::remember_deletions`](crate::IndexBuilder::remember_deletions)).
-    ///
-    /// Cost: a comparison per segment if nothing has changed. Otherwise a nanosecond or two per 64 rows of segments
-    /// with changes, tens of nanoseconds per change, and that of [`records`](Self::records).
-    pub fn changes<'a>(
-        &'a self,
-        filter: &'a Filter,
-        today: Date,
-        since: &Position,
-    ) -> Result<Changes<'a>, PositionError> {
-        // Damage is no fault of the position: the first item says it.
-        let (since, damage) = match since.in_index(self.identity(), self.history, &self.chain) {
-            Ok(since) => (since?, None),
-            Err(error) => (since.unchecked(), Some((error, *since))),
-        };
-        let (damage, unchecked) = damage.unzip();
-        Ok(Changes {
-            snapshot: self,
-            filter,
-            today,
-            since,
-            given: since.offset,
-            searched: since.offset,
-            found: Vec::new().into_iter(),
-            length: FIRST_LENGTH,
-            passes: u32::MAX,
-            damage,
-            unchecked,
-            has_failed: false,
-        })
-    }
-
     fn position_at(&self, offset: ChangeOffset, held_since: u64) -> Position {
         let last = LastCommit {
             number: self.history.last_commit,
@@ -173,8 +98,8 @@ pub struct Changes<'a> {
     given: ChangeOffset,
     /// Everything up to here has been searched.
     searched: ChangeOffset,
-    /// Found changes that have not been returned.
-    found: vec::IntoIter<(ChangeOffset, Found)>,
+    /// FoundChange changes that have not been returned.
+    found: vec::IntoIter<(ChangeOffset, FoundChange)>,
     /// The size of the next batch.
     length: usize,
     /// The number of remaining batches.
@@ -188,25 +113,55 @@ pub struct Changes<'a> {
 
 /// A change without its record.
 #[derive(Clone, Copy, Debug)]
-enum Found {
+enum FoundChange {
     Upsert { address: RowAddress, is_new: bool },
     Remove,
 }
 
 /// A changed or deleted signal.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct ChangedSignal {
     offset: ChangeOffset,
-    state: State,
+    state: SignalState,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum SignalState {
     Live(RowAddress),
     Deleted { first_commit: u64 },
 }
 
 impl<'a> Changes<'a> {
+    /// The changes after a position, as [`Snapshot::changes`] says.
+    pub(super) fn after(
+        snapshot: &'a Snapshot,
+        filter: &'a Filter,
+        today: Date,
+        since: &Position,
+    ) -> Result<Changes<'a>, PositionError> {
+        // Damage is no fault of the position: the first item says it.
+        let (since, damage) =
+            match since.in_index(snapshot.identity(), snapshot.history, &snapshot.chain) {
+                Ok(since) => (since?, None),
+                Err(error) => (since.unchecked(), Some((error, *since))),
+            };
+        let (damage, unchecked) = damage.unzip();
+        Ok(Changes {
+            snapshot,
+            filter,
+            today,
+            since,
+            given: since.offset,
+            searched: since.offset,
+            found: Vec::new().into_iter(),
+            length: FIRST_LENGTH,
+            passes: u32::MAX,
+            damage,
+            unchecked,
+            has_failed: false,
+        })
+    }
+
     /// The same with bounded work: after some thousands of changed signals without a match it stops, and
     /// [`has_more`](Self::has_more) is true. A caller that answers requests goes on from its position with the next
     /// one.
@@ -316,7 +271,7 @@ impl<'a> Changes<'a> {
     }
 
     /// The next `length` signals that were changed or deleted.
-    fn next_candidates(&self, length: usize) -> Result<Vec<Candidate>> {
+    fn next_candidates(&self, length: usize) -> Result<Vec<ChangedSignal>> {
         let mut first = FirstCandidates::new(length, self.snapshot.end());
         for (index, live) in (0..).zip(&self.snapshot.segments) {
             // Invariant: `first` has the first candidates of all segments before this one.
@@ -331,7 +286,7 @@ impl<'a> Changes<'a> {
                             segment: index,
                             row,
                         };
-                        first.add(offset, State::Live(address));
+                        first.add(offset, SignalState::Live(address));
                     }
                     first.bound
                 })?;
@@ -340,7 +295,7 @@ impl<'a> Changes<'a> {
                 // The copy does not hold signals that were deleted before it was complete.
                 if offset > self.searched && offset.commit > self.since.held_since {
                     let first_commit = tombstone.first_commit;
-                    first.add(offset, State::Deleted { first_commit });
+                    first.add(offset, SignalState::Deleted { first_commit });
                 }
             }
         }
@@ -348,30 +303,30 @@ impl<'a> Changes<'a> {
     }
 
     /// Decides which changes the candidates are.
-    fn decide(&self, candidates: &[Candidate]) -> Result<Vec<(ChangeOffset, Found)>> {
+    fn decide(&self, candidates: &[ChangedSignal]) -> Result<Vec<(ChangeOffset, FoundChange)>> {
         let matches = self.matches(candidates)?;
         let is_before = |commit: u64, offset: ChangeOffset| {
             let first = ChangeOffset { commit, ..offset };
             first <= self.since.offset
         };
         let mut changes = Vec::with_capacity(candidates.len());
-        for &Candidate { offset, state } in candidates {
+        for &ChangedSignal { offset, state } in candidates {
             let found = match state {
-                State::Deleted { first_commit } => {
-                    is_before(first_commit, offset).then_some(Found::Remove)
+                SignalState::Deleted { first_commit } => {
+                    is_before(first_commit, offset).then_some(FoundChange::Remove)
                 }
-                State::Live(address) => {
+                SignalState::Live(address) => {
                     let RowAddress { segment, row } = address;
                     let live = &self.snapshot.segments[segment as usize];
                     let is_new = !is_before(live.segment.commits(row)?.first, offset);
                     // Each live candidate has put its segment into the map, and `retain_matches`
                     // keeps rows sorted.
                     if matches[&segment].binary_search(&row).is_ok() {
-                        Some(Found::Upsert { address, is_new })
+                        Some(FoundChange::Upsert { address, is_new })
                     } else {
                         // A signal that has not matched since the copy was complete is not in it.
                         let may_be_held = !is_new && offset.commit > self.since.held_since;
-                        may_be_held.then_some(Found::Remove)
+                        may_be_held.then_some(FoundChange::Remove)
                     }
                 }
             };
@@ -381,10 +336,10 @@ impl<'a> Changes<'a> {
     }
 
     /// The matching rows of the candidates by segment, ascending.
-    fn matches(&self, candidates: &[Candidate]) -> Result<BTreeMap<u32, Vec<Row>>> {
+    fn matches(&self, candidates: &[ChangedSignal]) -> Result<BTreeMap<u32, Vec<Row>>> {
         let mut rows: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
         for candidate in candidates {
-            if let State::Live(address) = candidate.state {
+            if let SignalState::Live(address) = candidate.state {
                 rows.entry(address.segment).or_default().push(address.row);
             }
         }
@@ -407,10 +362,10 @@ impl<'a> Iterator for Changes<'a> {
         }
         let (offset, found) = self.found.next()?;
         let change = match found {
-            Found::Remove => Change::Remove {
+            FoundChange::Remove => Change::Remove {
                 id: SignalId::of_checked(offset.id),
             },
-            Found::Upsert { address, is_new } => {
+            FoundChange::Upsert { address, is_new } => {
                 let live = &self.snapshot.segments[address.segment as usize];
                 match live.segment.item(address.row) {
                     Ok(item) => Change::Upsert { item, is_new },
@@ -448,7 +403,7 @@ struct FirstCandidates {
     /// Candidates after this are not among the first.
     bound: ChangeOffset,
     /// The first candidates and others, at most twice as many.
-    candidates: Vec<Candidate>,
+    candidates: Vec<ChangedSignal>,
 }
 
 impl FirstCandidates {
@@ -460,11 +415,11 @@ impl FirstCandidates {
         }
     }
 
-    fn add(&mut self, offset: ChangeOffset, state: State) {
+    fn add(&mut self, offset: ChangeOffset, state: SignalState) {
         if offset > self.bound {
             return;
         }
-        self.candidates.push(Candidate { offset, state });
+        self.candidates.push(ChangedSignal { offset, state });
         // Cut at twice the length, so that selecting takes constant time per candidate on average.
         if self.candidates.len() == 2 * self.length {
             self.cut();
@@ -484,7 +439,7 @@ impl FirstCandidates {
         }
     }
 
-    fn into_sorted(mut self) -> Vec<Candidate> {
+    fn into_sorted(mut self) -> Vec<ChangedSignal> {
         self.cut();
         self.candidates
             .sort_unstable_by_key(|candidate| candidate.offset);

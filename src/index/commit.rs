@@ -5,7 +5,6 @@
 //! leaves the old or the new state. The snapshot in memory is published after the manifest, never before.
 //! After a failed sync nothing on disk can be trusted, so the committer refuses all further changes.
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,44 +15,20 @@ use super::directory::{self, FileBuilder, FileKind, NewFiles};
 use super::live::SegmentHandle;
 use super::manifest::{FileLine, History, Manifest};
 use super::merge::{self, MergeInput};
+use super::pending::{CommitReport, PendingChanges};
 use super::removals::{Removals, Removed};
-use super::snapshot::Snapshot;
+use super::shared::Shared;
+use super::snapshot::{Found, Snapshot};
 use super::storage::Storage;
-use super::{Found, Shared};
-use crate::signal::{Company, Signal, SignalId};
+use crate::signal::Signal;
 use crate::{Error, ErrorKind, Result};
-
-/// The changes of a commit: the new record of each id or slug, or `None` for a deletion.
-#[derive(Debug, Default)]
-pub(super) struct Changes {
-    pub(super) signals: BTreeMap<SignalId, Option<Signal<'static>>>,
-    pub(super) companies: BTreeMap<String, Option<Company<'static>>>,
-}
-
-/// A summary of a commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
-#[non_exhaustive]
-pub struct CommitReport {
-    /// The generation of the snapshot that it published.
-    pub generation: u64,
-    /// Signals written: those upserted, and those whose company changed.
-    pub signals_written: u64,
-    /// Signals deleted.
-    pub signals_deleted: u64,
-    /// Companies written.
-    pub companies_written: u64,
-    /// Companies deleted.
-    pub companies_deleted: u64,
-}
 
 /// Publishes new states of an index, one at a time: commits of the writer, and merges of its threads.
 #[derive(Debug)]
 pub(super) struct Committer {
     shared: Arc<Shared>,
     pub(super) storage: Arc<dyn Storage>,
-    state: Mutex<State>,
+    state: Mutex<CommitterState>,
     /// The number of the last segment of each running merge. Changed only while the state is locked, except when
     /// a merge ends.
     merging: Mutex<Vec<u64>>,
@@ -76,7 +51,7 @@ impl Drop for Claim<'_> {
 
 /// The state that only one commit or merge changes at a time.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct CommitterState {
     pub(super) manifest: Manifest,
     /// Why nothing more may be written.
     failure: Option<String>,
@@ -90,7 +65,7 @@ impl Committer {
         manifest: Manifest,
         lock: Box<dyn Debug + Send + Sync>,
     ) -> Committer {
-        let state = State {
+        let state = CommitterState {
             manifest,
             failure: None,
         };
@@ -110,7 +85,7 @@ impl Committer {
     }
 
     /// The state, unless the writer has failed.
-    pub(super) fn lock(&self) -> Result<MutexGuard<'_, State>> {
+    pub(super) fn lock(&self) -> Result<MutexGuard<'_, CommitterState>> {
         // A panic while the lock was held cannot leave the state half-changed: `publish` replaces it as a
         // whole at its end.
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,7 +119,7 @@ impl Committer {
     /// include the commit, unless this is a merge.
     pub(super) fn publish(
         &self,
-        state: &mut State,
+        state: &mut CommitterState,
         new: NewFiles,
         segments: Vec<(SegmentHandle, Option<FileLine>)>,
         (history, chain): (History, Chain),
@@ -174,13 +149,13 @@ impl Committer {
     }
 
     /// Refuses all further changes, because the state on disk is unknown.
-    pub(super) fn fail(state: &mut State, error: Error) -> Error {
+    pub(super) fn fail(state: &mut CommitterState, error: Error) -> Error {
         state.failure = Some(error.to_string());
         error
     }
 
     /// Commits changes, which are durable and visible when this returns.
-    pub(super) fn commit(&self, changes: &Changes) -> Result<CommitReport> {
+    pub(super) fn commit(&self, changes: &PendingChanges) -> Result<CommitReport> {
         let mut state = self.lock()?;
         let snapshot = self.snapshot();
         if changes.signals.is_empty() && changes.companies.is_empty() {
@@ -234,7 +209,7 @@ impl Committer {
     /// the number of segments that are kept.
     fn write_segment(
         &self,
-        (state, new_files): (&mut State, &mut NewFiles),
+        (state, new_files): (&mut CommitterState, &mut NewFiles),
         content: &NewContent<'_>,
     ) -> Result<Option<(SegmentHandle, usize)>> {
         let size = content.size();
@@ -269,9 +244,9 @@ impl Committer {
 
     /// The chain with the commit of these changes, which wrote a segment, if any.
     fn next_chain(
-        (state, new_files): (&mut State, &mut NewFiles),
+        (state, new_files): (&mut CommitterState, &mut NewFiles),
         chain: &Chain,
-        changes: &Changes,
+        changes: &PendingChanges,
         new: Option<&SegmentHandle>,
     ) -> Result<Chain> {
         let deleted = changes.companies.iter().filter(|(_, new)| new.is_none());
@@ -288,7 +263,7 @@ impl Committer {
 
     /// A segment with more deleted rows. Its file of deletions is rewritten only if there are new ones.
     fn write_removed(
-        (state, new_files): (&mut State, &mut NewFiles),
+        (state, new_files): (&mut CommitterState, &mut NewFiles),
         live: &SegmentHandle,
         removed: &Removed,
         line: Option<FileLine>,
@@ -301,7 +276,7 @@ impl Committer {
 
     /// A segment with more rows and companies deleted.
     pub(super) fn write_deleted(
-        (state, new_files): (&mut State, &mut NewFiles),
+        (state, new_files): (&mut CommitterState, &mut NewFiles),
         live: &SegmentHandle,
         rows: &RoaringBitmap,
         companies: &RoaringBitmap,
@@ -323,7 +298,7 @@ impl Committer {
 
     /// After a failed sync, the kernel may have dropped written data and report success the next time, so nothing
     /// written since can be trusted.
-    pub(super) fn fail_on_io(state: &mut State, error: Error) -> Error {
+    pub(super) fn fail_on_io(state: &mut CommitterState, error: Error) -> Error {
         if error.kind() == ErrorKind::Io {
             Self::fail(state, error)
         } else {
@@ -333,7 +308,10 @@ impl Committer {
 }
 
 /// The signals that must be reindexed because their company changes.
-fn reindexed_signals<'s>(snapshot: &'s Snapshot, changes: &Changes) -> Result<Vec<Found<'s>>> {
+fn reindexed_signals<'s>(
+    snapshot: &'s Snapshot,
+    changes: &PendingChanges,
+) -> Result<Vec<Found<'s>>> {
     let mut reindexed = Vec::new();
     for slug in changes
         .companies
@@ -354,7 +332,7 @@ fn reindexed_signals<'s>(snapshot: &'s Snapshot, changes: &Changes) -> Result<Ve
 /// The content of a commit's segment.
 struct NewContent<'a> {
     snapshot: &'a Snapshot,
-    changes: &'a Changes,
+    changes: &'a PendingChanges,
     removals: &'a Removals,
     /// New, changed and reindexed signals.
     signals: Vec<&'a Signal<'a>>,

@@ -19,46 +19,6 @@ const FIRST_SLICE: usize = 50;
 const SLICE_MAX: usize = 1000;
 
 impl Snapshot {
-    /// All matches of a filter in an order.
-    ///
-    /// The iterator is lazy: it holds at most 1,000 row addresses and reads a record when it yields it, so a caller
-    /// that stops early pays for no more. Skipped signals are not read. It ends after an error.
-    ///
-    /// ```
-    /// use signaldex::query::Order;
-    /// use signaldex::{Company, Filter, IndexBuilder, Signal, SignalId};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut builder = IndexBuilder::in_memory();
-    /// builder.add_company(&Company::new("acme", "Acme"))?;
-    /// for id in 1..=120 {
-    ///     let id = SignalId::new(id).expect("an id");
-    ///     builder.add_signal(&Signal::new(id, "acme", "Acme hires"))?;
-    /// }
-    /// let snapshot = builder.finish()?.snapshot();
-    /// let today = time::macros::date!(2026 - 06 - 30);
-    /// let filter = Filter::from_query_string("q=hires")?;
-    /// let all = snapshot.matches(&filter, today, Order::OldestFirst);
-    /// assert_eq!(all.count(), 120);
-    /// let last = SignalId::new(100).expect("an id");
-    /// let rest = snapshot.matches(&filter, today, Order::OldestFirst).after(last);
-    /// assert_eq!(rest.count(), 20);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// Cost: that of [`search`](Self::search) per thousand signals, and of [`records`](Self::records).
-    pub fn matches(&self, filter: &Filter, today: Date, order: Order) -> Matches<'_> {
-        Matches {
-            snapshot: self,
-            query: Query::of_filter(filter.clone(), order, FIRST_SLICE),
-            today,
-            next: Some(Start::First),
-            next_length: FIRST_SLICE,
-            slice: Vec::new().into_iter(),
-        }
-    }
-
     /// The pages of a query, from the requested one to the last. A query without matches has one empty page. The
     /// iterator ends after an error.
     ///
@@ -108,6 +68,22 @@ pub struct Matches<'s> {
 }
 
 impl<'s> Matches<'s> {
+    pub(super) fn new(
+        snapshot: &'s Snapshot,
+        filter: &Filter,
+        today: Date,
+        order: Order,
+    ) -> Matches<'s> {
+        Matches {
+            snapshot,
+            query: Query::of_filter(filter.clone(), order, FIRST_SLICE),
+            today,
+            next: Some(Start::First),
+            next_length: FIRST_SLICE,
+            slice: Vec::new().into_iter(),
+        }
+    }
+
     /// Restarts after an id in the order. The id need not match or exist. Earlier skips are discarded.
     ///
     /// ```

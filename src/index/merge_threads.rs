@@ -37,12 +37,12 @@ struct Schedule {
     /// Upgraded only during a merge, so that the threads do not keep the writer's lock.
     core: Weak<Committer>,
     idle: Duration,
-    state: Mutex<State>,
+    state: Mutex<MergeState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MergeState {
     /// The number of the last segment of each running merge.
     under_way: Vec<u64>,
     /// When the writer becomes idle; `None` if that has been handled.
@@ -114,8 +114,9 @@ impl MergeThreads {
         let mut state = self.schedule.lock();
         state.stream_until = None;
         self.schedule.changed.notify_all();
-        let is_busy =
-            |state: &mut State| !state.under_way.is_empty() || self.schedule.due(state).is_some();
+        let is_busy = |state: &mut MergeState| {
+            !state.under_way.is_empty() || self.schedule.due(state).is_some()
+        };
         let waited = self.schedule.changed.wait_while(state, is_busy);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
@@ -142,7 +143,7 @@ impl Schedule {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, MergeState> {
         // Poisoning is harmless: every change of the state is a single assignment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -163,8 +164,8 @@ impl Schedule {
     fn merge<'s>(
         &'s self,
         merge: Merge,
-        mut state: MutexGuard<'s, State>,
-    ) -> MutexGuard<'s, State> {
+        mut state: MutexGuard<'s, MergeState>,
+    ) -> MutexGuard<'s, MergeState> {
         let inputs = &merge.snapshot.segments[merge.segments.clone()];
         let last = inputs.last().map_or(0, |live| live.number);
         state.under_way.push(last);
@@ -183,7 +184,7 @@ impl Schedule {
         state
     }
 
-    fn next(&self, state: &mut State) -> Task {
+    fn next(&self, state: &mut MergeState) -> Task {
         let now = Instant::now();
         state.stream_until = state.stream_until.filter(|&until| until > now);
         // Before `is_closing` is looked at: merges that are due run even if the writer is closing.
@@ -203,7 +204,7 @@ impl Schedule {
     }
 
     /// The next merge, without segments of running merges.
-    fn due(&self, state: &State) -> Option<Merge> {
+    fn due(&self, state: &MergeState) -> Option<Merge> {
         let core = self.core.upgrade().filter(|_| !state.has_failed)?;
         let snapshot = core.snapshot();
         let segments = &snapshot.segments;
@@ -238,7 +239,7 @@ impl Schedule {
         })
     }
 
-    fn wait_for_change<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    fn wait_for_change<'s>(&self, state: MutexGuard<'s, MergeState>) -> MutexGuard<'s, MergeState> {
         // While the other thread merges, it will check the time when it is done.
         let idle_at = state.idle_at.filter(|_| state.under_way.is_empty());
         let Some(at) = idle_at.into_iter().chain(state.stream_until).min() else {

@@ -4,12 +4,28 @@
 //! current snapshot: loading it is one atomic operation, and a reader can keep its snapshot while newer ones
 //! are published.
 
+// In this order, the documentation lists the methods of a snapshot in the order of use.
+mod queries;
+
+mod matches;
+
+mod changes;
+
+mod lookups;
+
+mod unknown;
+
+mod figures;
+
+mod cost;
+
+mod snapshot;
+
+mod check;
+
 mod builder;
 mod chain;
-mod changes;
-mod check;
 mod commit;
-mod cost;
 mod debug;
 mod directory;
 mod facets;
@@ -18,23 +34,22 @@ mod identity;
 mod live;
 mod manifest;
 mod mapped_file;
-mod matches;
 mod memory;
 mod merge;
 mod merge_threads;
 #[cfg(feature = "replicate")]
 mod mirror;
 mod page;
+mod pending;
 mod position;
 mod removals;
 mod result_page;
-mod snapshot;
+mod shared;
 #[cfg(feature = "replicate")]
 mod source;
 mod storage;
 #[cfg(test)]
 mod tests;
-mod unknown;
 mod writer;
 
 use std::path::Path;
@@ -47,25 +62,27 @@ pub use builder::IndexBuilder;
 #[cfg(feature = "replicate")]
 pub(crate) use chain::ChainLine;
 pub use changes::{Change, Changes};
-pub use commit::CommitReport;
 #[cfg(feature = "replicate")]
 pub(crate) use directory::FileKind;
 pub use facets::{FacetCount, Facets};
+pub use figures::IndexStatistics;
 pub use identity::IndexId;
 #[cfg(feature = "replicate")]
 pub(crate) use manifest::{FileLine, History, SegmentLine};
 pub use matches::{Matches, Pages};
 #[cfg(feature = "replicate")]
 pub(crate) use mirror::Mirror;
+pub use pending::CommitReport;
 pub use position::{ParsePositionError, Position, PositionError};
 pub use result_page::{Ids, Page};
-pub use snapshot::{Found, IndexStatistics, Snapshot};
+pub use snapshot::{Found, Snapshot};
 #[cfg(feature = "replicate")]
 pub(crate) use source::{Source, SourceFile};
 #[cfg(feature = "replicate")]
 pub(crate) use storage::NewFile;
 pub use writer::{CompanyDeletion, Writer};
 
+use self::shared::Shared;
 use self::storage::{Directory, Storage};
 use crate::Result;
 
@@ -74,24 +91,6 @@ use crate::Result;
 /// Share it by reference or clone it; clones share everything.
 #[derive(Clone)]
 pub struct Index(Arc<Shared>);
-
-/// The state shared by an index, its clones and its writer.
-#[derive(Debug)]
-struct Shared {
-    storage: Arc<dyn Storage>,
-    current: ArcSwap<Snapshot>,
-    /// Held while files are read by [`Index::refresh`], so that each is read once.
-    refreshing: Mutex<()>,
-}
-
-impl Shared {
-    /// Publishes a snapshot unless it is already published.
-    fn publish_if_changed(&self, snapshot: Snapshot) {
-        if snapshot.revision() != self.current.load().revision() {
-            self.current.store(Arc::new(snapshot));
-        }
-    }
-}
 
 /// The result of [`Index::refresh`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

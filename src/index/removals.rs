@@ -3,10 +3,9 @@
 use hashbrown::HashMap;
 use roaring::RoaringBitmap;
 
-use super::Found;
-use super::commit::{Changes, CommitReport};
 use super::live::SegmentHandle;
-use super::snapshot::Snapshot;
+use super::pending::{CommitReport, PendingChanges};
+use super::snapshot::{Found, Snapshot};
 use crate::Result;
 use crate::segment::{Commits, Tombstone};
 use crate::signal::SignalId;
@@ -34,7 +33,7 @@ impl Removals {
     /// The removals of a commit with these changes and reindexed signals.
     pub(super) fn of(
         snapshot: &Snapshot,
-        changes: &Changes,
+        changes: &PendingChanges,
         reindexed: &[Found<'_>],
         commit: u64,
     ) -> Result<Removals> {
@@ -89,7 +88,7 @@ impl Removals {
     pub(super) fn report(
         &self,
         snapshot: &Snapshot,
-        changes: &Changes,
+        changes: &PendingChanges,
         reindexed: &[Found<'_>],
     ) -> Result<CommitReport> {
         let upserted = changes.signals.values().flatten().count();

@@ -4,11 +4,12 @@ use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Shared;
-use super::commit::{Changes, CommitReport, Committer};
+use super::commit::Committer;
 use super::directory;
 use super::merge;
 use super::merge_threads::MergeThreads;
+use super::pending::{CommitReport, PendingChanges};
+use super::shared::Shared;
 use crate::segment;
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
@@ -16,11 +17,11 @@ use crate::{Error, Result};
 /// The only writer of an index. It holds a lock, which is visible to other processes for a directory, until it
 /// is dropped or its process ends.
 ///
-/// Changes are collected in memory and become durable and visible together by [`commit`](Self::commit).
+/// PendingChanges are collected in memory and become durable and visible together by [`commit`](Self::commit).
 /// Dropping the writer discards pending changes.
 pub struct Writer {
     pub(super) core: Arc<Committer>,
-    pending: Changes,
+    pending: PendingChanges,
     pub(super) merges: MergeThreads,
 }
 
@@ -45,7 +46,7 @@ impl Writer {
         let merges = MergeThreads::start(&core);
         Ok(Writer {
             core,
-            pending: Changes::default(),
+            pending: PendingChanges::default(),
             merges,
         })
     }
@@ -285,7 +286,7 @@ impl Writer {
     pub fn commit(&mut self) -> Result<CommitReport> {
         let report = self.core.commit(&self.pending)?;
         // Only after success: if the commit fails, the changes stay pending.
-        self.pending = Changes::default();
+        self.pending = PendingChanges::default();
         self.merges.wake(report.signals_written);
         // The commit is complete. The next commit reports why merging failed.
         let _ = merge::bound(&self.core);
