@@ -50,13 +50,13 @@ pub(crate) fn rarest(key: u64) -> TermNumber {
 /// A view of the pairs: the one at index `n` has posting `first_posting + n`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pairs<'a> {
-    keys: Keys<'a>,
+    keys: PairKeys<'a>,
     first_posting: u32,
 }
 
 /// Ascending keys.
 #[derive(Clone, Copy, Debug)]
-enum Keys<'a> {
+enum PairKeys<'a> {
     Narrow(&'a [u32]),
     Wide(&'a [u64]),
 }
@@ -65,10 +65,10 @@ impl<'a> Pairs<'a> {
     /// A view of a section of `len` pairs; `None` if it is not as long.
     pub(crate) fn new(section: &'a [u32], len: usize, first_posting: u32) -> Option<Pairs<'a>> {
         let keys = if section.len() == len {
-            Keys::Narrow(section)
+            PairKeys::Narrow(section)
         } else {
             let wide: &[u64] = bytemuck::try_cast_slice(section).ok()?;
-            Keys::Wide((wide.len() == len).then_some(wide)?)
+            PairKeys::Wide((wide.len() == len).then_some(wide)?)
         };
         Some(Pairs {
             keys,
@@ -80,8 +80,8 @@ impl<'a> Pairs<'a> {
     pub(crate) fn find(&self, first: TermNumber, second: TermNumber) -> Option<PostingId> {
         let key = key(first, second);
         let index = match self.keys {
-            Keys::Narrow(keys) => keys.binary_search(&narrow(key)?),
-            Keys::Wide(keys) => keys.binary_search(&key),
+            PairKeys::Narrow(keys) => keys.binary_search(&narrow(key)?),
+            PairKeys::Wide(keys) => keys.binary_search(&key),
         };
         Some(PostingId(self.first_posting + index.ok()? as u32))
     }
@@ -90,12 +90,12 @@ impl<'a> Pairs<'a> {
     pub(crate) fn validate(&self, terms: usize) -> Result<()> {
         let is_term = |number: u64| number < terms as u64;
         let holds = match self.keys {
-            Keys::Narrow(keys) => {
+            PairKeys::Narrow(keys) => {
                 let in_range =
                     |&key: &u32| is_term((key >> 16).into()) && is_term((key as u16).into());
                 keys.is_sorted_by(|a, b| a < b) && keys.iter().all(in_range)
             }
-            Keys::Wide(keys) => {
+            PairKeys::Wide(keys) => {
                 let in_range =
                     |&key: &u64| is_term(key >> 32) && is_term(key & u64::from(u32::MAX));
                 keys.is_sorted_by(|a, b| a < b) && keys.iter().all(in_range)

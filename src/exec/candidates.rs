@@ -42,10 +42,10 @@ const PROBED_MAX: usize = 200;
 pub(super) struct Candidates {
     window: RowWindow,
     form: Form,
-    bits: Box<Lines>,
+    bits: Box<CacheLines>,
     list: Vec<u16>,
     /// A buffer for unions.
-    union_bits: Box<Lines>,
+    union_bits: Box<CacheLines>,
     union_list: Vec<u16>,
     /// The rows of a phrase.
     phrase_list: Vec<u16>,
@@ -57,15 +57,15 @@ pub(super) struct Candidates {
 /// takes up to a quarter longer (`benches/peers`, country + size).
 #[derive(Debug)]
 #[repr(align(64))]
-struct Lines(BlockBits);
+struct CacheLines(BlockBits);
 
-impl Default for Lines {
-    fn default() -> Lines {
-        Lines([0; BLOCK_WORDS])
+impl Default for CacheLines {
+    fn default() -> CacheLines {
+        CacheLines([0; BLOCK_WORDS])
     }
 }
 
-impl Deref for Lines {
+impl Deref for CacheLines {
     type Target = BlockBits;
 
     fn deref(&self) -> &BlockBits {
@@ -73,7 +73,7 @@ impl Deref for Lines {
     }
 }
 
-impl DerefMut for Lines {
+impl DerefMut for CacheLines {
     fn deref_mut(&mut self) -> &mut BlockBits {
         &mut self.0
     }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::buffer_pool::PooledCandidates;
 use super::execution::BoundRange;
 use super::live::{LiveSegment, Request};
-use super::matches::{MatchRun, Matches};
+use super::matches::{MatchRun, MatchRuns};
 use super::observer::{Counters, Observer, Run, Strategy};
 use super::operand::{BoundCheck, Operand};
 use super::output::OutputBuffer;
@@ -22,7 +22,8 @@ use crate::encoding::row::Row;
 use crate::encoding::zone_map::Overlap;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::plan::{
-    self, Clause, Estimate, Part, PhraseStep, Planned, RangeStep, Step, StepSink, Stop, Strategies,
+    self, AppliedPart, Clause, Estimate, PhraseStep, Planned, RangeStep, Step, StepSink, Stop,
+    Strategies,
 };
 use crate::query::Filter;
 use crate::segment::Segment;
@@ -142,7 +143,7 @@ impl<O: Observer> Evaluated<'_, O> {
                 check.passes(Row::of(block, offset))
             });
             let left = || self.candidates.count().into();
-            let part = Part::kept(phrase.clause, phrase.estimate);
+            let part = AppliedPart::kept(phrase.clause, phrase.estimate);
             self.observer.applied(part, started, left);
         }
         let run = Run {
@@ -235,7 +236,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
         let deleted = deleted.block(self.window.block());
         self.candidates.subtract(deleted);
         let estimate = Estimate::exact(self.live.deleted.row_count());
-        self.applied(Part::excluded(Clause::Deleted, estimate), started)
+        self.applied(AppliedPart::excluded(Clause::Deleted, estimate), started)
     }
 
     /// Applies the conditions on columns, after what is required.
@@ -247,7 +248,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
             let started = O::now();
             let range = BoundRange::bind(self.live.segment, &step)?;
             range.narrow(&mut self.candidates);
-            self.applied(Part::kept(step.clause, step.estimate), started)?;
+            self.applied(AppliedPart::kept(step.clause, step.estimate), started)?;
         }
         Ok(())
     }
@@ -270,7 +271,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
     fn load(&mut self, step: &Step<'q>) -> Planned<'q> {
         self.apply(
             step,
-            Part::kept(step.clause, step.estimate),
+            AppliedPart::kept(step.clause, step.estimate),
             |evaluation, set| {
                 set.load_into(&mut evaluation.candidates, evaluation.window.block());
                 evaluation.restrict();
@@ -283,7 +284,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
     fn apply(
         &mut self,
         step: &Step<'q>,
-        part: Part<'q>,
+        part: AppliedPart<'q>,
         how: impl FnOnce(&mut Self, &Operand<'_>),
     ) -> Planned<'q> {
         let started = O::now();
@@ -298,7 +299,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
     }
 
     /// Reports a step, and fails if no candidate is left.
-    fn applied(&mut self, part: Part<'q>, started: O::Time) -> Planned<'q> {
+    fn applied(&mut self, part: AppliedPart<'q>, started: O::Time) -> Planned<'q> {
         let left = || self.candidates.count().into();
         self.observer.applied(part, started, left);
         // Only an empty list is noticed: counting bits would take a pass after every step.
@@ -325,7 +326,7 @@ impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
         }
         self.apply(
             &step,
-            Part::kept(step.clause, step.estimate),
+            AppliedPart::kept(step.clause, step.estimate),
             |evaluation, set| {
                 set.narrow(&mut evaluation.candidates, evaluation.window.block());
             },
@@ -346,7 +347,7 @@ impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
         // Exclusions are visited last, so all conditions on columns are known and narrow the
         // candidates first.
         self.apply_ranges()?;
-        let part = Part::excluded(step.clause, step.estimate);
+        let part = AppliedPart::excluded(step.clause, step.estimate);
         self.apply(&step, part, |evaluation, set| {
             set.subtract(&mut evaluation.candidates, evaluation.window.block());
         })
@@ -409,7 +410,7 @@ impl<'a, 'q, O: Observer> EagerMatches<'a, 'q, O> {
     }
 }
 
-impl<O: Observer> Matches<O> for EagerMatches<'_, '_, O> {
+impl<O: Observer> MatchRuns<O> for EagerMatches<'_, '_, O> {
     fn next_run(&mut self, wanted: usize) -> MatchRun<'_> {
         let (window, order) = (self.evaluated.window, self.remaining.order());
         // Invariant: `remaining` is the range not yet read. Each iteration shortens it.

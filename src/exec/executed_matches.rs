@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::execution::{Execution, are_few};
 use super::live::{LiveSegment, Request};
-use super::matches::{MatchRun, Matches};
+use super::matches::{MatchRun, MatchRuns};
 use super::observer::{Observer, Run, Strategy};
 use super::output::OutputBuffer;
 use super::remaining::Remaining;
@@ -129,7 +129,7 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
     }
 }
 
-impl<O: Observer> Matches<O> for ExecutedMatches<'_, O> {
+impl<O: Observer> MatchRuns<O> for ExecutedMatches<'_, O> {
     fn next_run(&mut self, wanted: usize) -> MatchRun<'_> {
         if self.output.rows().is_empty() {
             match self.execution.leading_list() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::observer::{Observer, Run};
 
 /// Matches in an order, a run at a time.
-pub(crate) trait Matches<O: Observer> {
+pub(crate) trait MatchRuns<O: Observer> {
     /// The next matches; empty after the last one. They are returned again until they are
     /// [taken](Self::take). Visits no more rows than needed to find `wanted` matches.
     fn next_run(&mut self, wanted: usize) -> MatchRun<'_>;
@@ -23,7 +23,7 @@ pub(crate) trait Consumer<'a, O: Observer> {
     type Output;
 
     /// Consumes the matches. Called once, with the implementation that finds them fastest.
-    fn consume(self, matches: impl Matches<O> + 'a) -> Self::Output;
+    fn consume(self, matches: impl MatchRuns<O> + 'a) -> Self::Output;
 }
 
 /// Consecutive matches in the requested order.

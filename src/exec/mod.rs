@@ -36,5 +36,5 @@ mod union;
 pub(crate) use eager::{PhraseSteps, may_be_eager};
 pub(crate) use facets::FacetTally;
 pub(crate) use live::{LiveSegment, Request};
-pub(crate) use matches::{Consumer, MatchRun, Matches};
+pub(crate) use matches::{Consumer, MatchRun, MatchRuns};
 pub(crate) use observer::{Counters, Counting, Observer, Run, Unobserved};

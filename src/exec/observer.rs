@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::live::LiveSegment;
 use crate::plan::{
-    Clause, ExecutionExplanation, Part, PhraseStep, Plan, StepActual, StepExplanation,
+    AppliedPart, Clause, ExecutionExplanation, PhraseStep, Plan, StepActual, StepExplanation,
 };
 
 /// Observes the run of a plan, or an eager evaluation.
@@ -38,7 +38,7 @@ pub(crate) trait Observer: Debug + Default {
     fn took_whole(&mut self, ranges: impl Iterator<Item = usize>, left: impl Fn() -> u64);
 
     /// Called after an eager evaluation applied a part of the filter. `left` counts the candidates.
-    fn applied(&mut self, part: Part<'_>, since: Self::Time, left: impl FnOnce() -> u64);
+    fn applied(&mut self, part: AppliedPart<'_>, since: Self::Time, left: impl FnOnce() -> u64);
 
     /// Explains an eager evaluation, given the part of the filter after which no row was left, if any, and the phrases
     /// that were checked for the rows of a page.
@@ -217,7 +217,7 @@ impl Observer for Unobserved {
     fn took_whole(&mut self, _: impl Iterator<Item = usize>, _: impl Fn() -> u64) {}
 
     #[inline(always)]
-    fn applied(&mut self, _: Part<'_>, (): (), _: impl FnOnce() -> u64) {}
+    fn applied(&mut self, _: AppliedPart<'_>, (): (), _: impl FnOnce() -> u64) {}
 
     #[inline(always)]
     fn explain_eager(self, _: Run, _: Option<Clause<'_>>, _: &[PhraseStep<'_>]) {}
@@ -312,7 +312,7 @@ impl Observer for Counting {
         }
     }
 
-    fn applied(&mut self, part: Part<'_>, since: Instant, left: impl FnOnce() -> u64) {
+    fn applied(&mut self, part: AppliedPart<'_>, since: Instant, left: impl FnOnce() -> u64) {
         let time = since.elapsed();
         let step = StepExplanation::applied(part, left(), time);
         self.eager_steps.push(step);

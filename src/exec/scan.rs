@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::candidate_rows::CandidateRows;
-use super::matches::{MatchRun, Matches};
+use super::matches::{MatchRun, MatchRuns};
 use super::observer::{Method, Observer, Run, StepKey, Strategy};
 use super::operand::rows_of;
 use super::output::OutputBuffer;
@@ -176,7 +176,7 @@ impl<'a, O: Observer> Scan<'a, O> {
     }
 }
 
-impl<O: Observer> Matches<O> for Scan<'_, O> {
+impl<O: Observer> MatchRuns<O> for Scan<'_, O> {
     #[inline(always)]
     fn next_run(&mut self, wanted: usize) -> MatchRun<'_> {
         // Each iteration reads more rows, or finds that there are none.

@@ -6,11 +6,11 @@ use time::Date;
 
 use super::eager::PhraseSteps;
 use super::live::{LiveSegment, Request};
-use super::matches::{Consumer, Matches};
+use super::matches::{Consumer, MatchRuns};
 use super::observer::{Counting, Method, Observer, Run, StepKey};
 use super::plain;
 use crate::fixtures::{self, Records};
-use crate::plan::{Clause, Part, PhraseStep, Plan, PlanStorage, Strategies};
+use crate::plan::{AppliedPart, Clause, PhraseStep, Plan, PlanStorage, Strategies};
 use crate::query::{Facet, Filter, Order};
 use crate::segment::Deleted;
 
@@ -34,7 +34,7 @@ impl Observer for RunOnly {
 
     fn took_whole(&mut self, _: impl Iterator<Item = usize>, _: impl Fn() -> u64) {}
 
-    fn applied(&mut self, _: Part<'_>, (): (), _: impl FnOnce() -> u64) {}
+    fn applied(&mut self, _: AppliedPart<'_>, (): (), _: impl FnOnce() -> u64) {}
 
     fn explain_eager(self, run: Run, _: Option<Clause<'_>>, _: &[PhraseStep<'_>]) -> Run {
         run
@@ -51,7 +51,7 @@ struct All;
 impl<'a, O: Observer> Consumer<'a, O> for All {
     type Output = (Vec<u32>, Run);
 
-    fn consume(self, mut matches: impl Matches<O> + 'a) -> (Vec<u32>, Run) {
+    fn consume(self, mut matches: impl MatchRuns<O> + 'a) -> (Vec<u32>, Run) {
         let mut rows = Vec::new();
         loop {
             let run = matches.next_run(7);

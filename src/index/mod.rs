@@ -77,7 +77,7 @@ pub use position::{ParsePositionError, Position, PositionError};
 pub use result_page::{Ids, Page};
 pub use snapshot::{Found, Snapshot};
 #[cfg(feature = "replicate")]
-pub(crate) use source::{Source, SourceFile};
+pub(crate) use source::{SourceFile, SourceState};
 #[cfg(feature = "replicate")]
 pub(crate) use storage::NewFile;
 pub use writer::{CompanyDeletion, Writer};

@@ -13,7 +13,7 @@ use super::result_page::{Hit, Page, RowAddress};
 use crate::Result;
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::row::Row;
-use crate::exec::{Consumer, Counters, Counting, MatchRun, Matches, Observer, Run};
+use crate::exec::{Consumer, Counters, Counting, MatchRun, MatchRuns, Observer, Run};
 use crate::exec::{LiveSegment, PhraseSteps, Request, Unobserved, may_be_eager};
 use crate::plan::{ExecutionExplanation, PlanStorage, Strategies};
 use crate::query::{Order, Query, Start};
@@ -98,9 +98,9 @@ fn search_all<O: Observer>(
     // merging.
     let to_skip = std::mem::take(&mut page.to_skip);
     let wanted = to_skip + page.room;
-    let mut parts: SmallVec<[Part<'_>; 4]> = SmallVec::with_capacity(segments.len());
+    let mut parts: SmallVec<[PagePart<'_>; 4]> = SmallVec::with_capacity(segments.len());
     for (handle, index) in segments.iter().zip(0..) {
-        parts.push(Part::new(handle, index, query, wanted)?);
+        parts.push(PagePart::new(handle, index, query, wanted)?);
     }
     // Parts that can fill the page early come first, so that later ones have few rows to search.
     parts.sort_unstable_by_key(|part| part.filled_at);
@@ -168,7 +168,7 @@ fn collect_eagerly<O: Observer>(
 }
 
 /// A segment's part of a page.
-struct Part<'a> {
+struct PagePart<'a> {
     live: LiveSegment<'a>,
     index: u32,
     /// The rows after the cursor.
@@ -178,13 +178,13 @@ struct Part<'a> {
     filled_at: u64,
 }
 
-impl<'a> Part<'a> {
+impl<'a> PagePart<'a> {
     fn new(
         handle: &'a SegmentHandle,
         index: u32,
         query: &Query,
         wanted: usize,
-    ) -> Result<Part<'a>> {
+    ) -> Result<PagePart<'a>> {
         let rows = rows_after_cursor(&handle.segment, query)?;
         let filled_at = if rows.len() < wanted {
             u64::MAX
@@ -199,7 +199,7 @@ impl<'a> Part<'a> {
                 Order::NewestFirst => !handle.segment.id(Row(rows.end - wanted as u32))?.get(),
             }
         };
-        Ok(Part {
+        Ok(PagePart {
             live: handle.live(),
             index,
             rows,
@@ -304,7 +304,7 @@ impl<'a, O: Observer> Consumer<'a, O> for Collector<'_, 'a> {
     type Output = (Run, O);
 
     #[inline(always)]
-    fn consume(self, mut matches: impl Matches<O> + 'a) -> (Run, O) {
+    fn consume(self, mut matches: impl MatchRuns<O> + 'a) -> (Run, O) {
         self.page.collect(self.index, self.ids, &mut matches);
         if !self.early_stop {
             Collected::everything().collect(self.index, self.ids, &mut matches);
@@ -357,7 +357,7 @@ impl Collected {
         &mut self,
         segment: u32,
         ids: FrameOfReference<'_>,
-        matches: &mut impl Matches<O>,
+        matches: &mut impl MatchRuns<O>,
     ) {
         // Each iteration takes some matches, or finds that there are no more.
         while self.wanted() > 0 {

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 
 /// The open files of one state of a directory, which stay readable even if a writer removes them.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct SourceState {
     pub(crate) identity: IndexId,
     pub(crate) generation: u64,
     pub(crate) history: History,
@@ -33,12 +33,12 @@ pub(crate) struct SourceFile {
     pub(crate) length: u64,
 }
 
-impl Source {
+impl SourceState {
     /// Opens the files of the current state, and checks everything except records, so that damage is not published.
     ///
     /// # Errors
     /// As [`Index::open`](super::Index::open) and [`Snapshot::check`](super::Snapshot::check).
-    pub(crate) fn open(directory: &Path) -> Result<Source> {
+    pub(crate) fn open(directory: &Path) -> Result<SourceState> {
         let storage = Directory::new(directory);
         let (manifest, (chain, segments, chain_files)) =
             directory::read_steadily(&storage, |manifest| {
@@ -51,7 +51,7 @@ impl Source {
                     chain_files,
                 ))
             })?;
-        Ok(Source {
+        Ok(SourceState {
             identity: manifest.identity,
             generation: manifest.generation,
             history: manifest.history,

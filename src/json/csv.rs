@@ -21,7 +21,7 @@ const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 /// A parser with its header and the current row.
 pub(super) struct Csv {
     reader: Reader,
-    columns: Vec<Column>,
+    columns: Vec<CsvColumn>,
     /// The columns in output order: those of one object together.
     order: Vec<usize>,
     /// The bytes of the row's cells.
@@ -33,13 +33,13 @@ pub(super) struct Csv {
     line: Vec<u8>,
 }
 
-struct Column {
+struct CsvColumn {
     outer: Option<String>,
     name: String,
 }
 
 /// The first line number of a row, and the error if it is not a record.
-pub(super) type Row = (u64, Result<(), RecordError>);
+pub(super) type CsvRow = (u64, Result<(), RecordError>);
 
 /// Whether this is a header: one of its cells is the name of a field, and it is not JSON.
 pub(super) fn is_header(line: &[u8], kind: RecordKind, renames: &Renames) -> bool {
@@ -93,7 +93,7 @@ impl Csv {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(super) fn next_row(&mut self, lines: &mut Lines) -> Result<Option<Row>> {
+    pub(super) fn next_row(&mut self, lines: &mut Lines) -> Result<Option<CsvRow>> {
         let row = self.read_row(lines)?;
         Ok(row.map(|(number, read)| (number, read.and_then(|()| self.write_line()))))
     }
@@ -103,7 +103,7 @@ impl Csv {
         &self.line
     }
 
-    fn header(&self, kind: RecordKind, renames: &Renames) -> Result<Vec<Column>, RecordError> {
+    fn header(&self, kind: RecordKind, renames: &Renames) -> Result<Vec<CsvColumn>, RecordError> {
         let mut names: Vec<&str> = Vec::new();
         for cell in self.texts()? {
             let cell = cell.trim();
@@ -122,7 +122,7 @@ impl Csv {
                 Some((outer, name)) => (Some(outer), name),
                 None => (None, name),
             };
-            Column {
+            CsvColumn {
                 outer: outer.map(str::to_owned),
                 name: name.to_owned(),
             }
@@ -130,7 +130,7 @@ impl Csv {
         Ok(columns.collect())
     }
 
-    fn read_row(&mut self, lines: &mut Lines) -> Result<Option<Row>> {
+    fn read_row(&mut self, lines: &mut Lines) -> Result<Option<CsvRow>> {
         self.reader.reset();
         (self.cells_length, self.cell_count) = (0, 0);
         let (mut start, mut bytes) = (None, 0);
@@ -216,7 +216,7 @@ impl Csv {
         let cells: Vec<&str> = self.texts()?.collect();
         let mut object = ObjectWriter::new(&mut line);
         for &index in &self.order {
-            let (Column { outer, name }, cell) = (&self.columns[index], cells[index]);
+            let (CsvColumn { outer, name }, cell) = (&self.columns[index], cells[index]);
             if !cell.is_empty() {
                 object.member(outer.as_deref(), name, |output| write_text(output, cell));
             }

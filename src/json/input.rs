@@ -11,7 +11,7 @@ use time::{Date, UtcDateTime};
 use super::error::RecordError;
 use super::fields::UnknownFields;
 use super::object::{self, Context, Member, MemberValue, Members, ObjectSeed, Slot};
-use super::value::Count;
+use super::value::WholeNumber;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 
 /// Parses a signal, borrowing texts without escapes.
@@ -227,7 +227,7 @@ struct CompanyMembers<'de> {
     logo_url: Slot<Cow<'de, str>>,
     country: Slot<Cow<'de, str>>,
     city: Slot<Cow<'de, str>>,
-    employees: Slot<Count>,
+    employees: Slot<WholeNumber>,
     industry: Slot<Cow<'de, str>>,
     founded_year: Slot<i64>,
     linkedin_url: Slot<Cow<'de, str>>,
@@ -244,7 +244,7 @@ impl<'de> CompanyMembers<'de> {
             logo_url: self.logo_url.flatten(),
             country: self.country.flatten(),
             city: self.city.flatten(),
-            employees: self.employees.flatten().map(|Count(number)| number),
+            employees: self.employees.flatten().map(|WholeNumber(number)| number),
             industry: self.industry.flatten(),
             founded_year: self.founded_year.flatten(),
             linkedin_url: self.linkedin_url.flatten(),

@@ -49,7 +49,7 @@ const fn separated(name: &[u8]) -> [u8; SEPARATED_BYTES_MAX] {
 
 /// The value of an item's member.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Member<'s> {
+pub(super) enum ItemMember<'s> {
     Id(SignalId),
     /// A text of the signal.
     Text(Option<&'s str>),
@@ -76,61 +76,64 @@ pub(super) enum FundingMember<'s> {
 /// The first error of `visit`, which ends the iteration.
 pub(super) fn visit_members<'s, E>(
     signal: &'s Signal<'_>,
-    mut visit: impl FnMut(MemberName, Member<'s>) -> Result<(), E>,
+    mut visit: impl FnMut(MemberName, ItemMember<'s>) -> Result<(), E>,
 ) -> Result<(), E> {
-    visit(const { MemberName::new("id") }, Member::Id(signal.id))?;
+    visit(const { MemberName::new("id") }, ItemMember::Id(signal.id))?;
     visit(
         const { MemberName::new("slug") },
-        Member::Text(Some(&signal.slug)),
+        ItemMember::Text(Some(&signal.slug)),
     )?;
     visit(
         const { MemberName::new("title") },
-        Member::Text(Some(&signal.title)),
+        ItemMember::Text(Some(&signal.title)),
     )?;
     visit(
         const { MemberName::new("evidence") },
-        Member::Text(signal.evidence.as_deref()),
+        ItemMember::Text(signal.evidence.as_deref()),
     )?;
     visit(
         const { MemberName::new("category") },
-        Member::Text(signal.category.as_deref()),
+        ItemMember::Text(signal.category.as_deref()),
     )?;
-    visit(const { MemberName::new("date") }, Member::Day(signal.date))?;
+    visit(
+        const { MemberName::new("date") },
+        ItemMember::Day(signal.date),
+    )?;
     visit(
         const { MemberName::new("publishedAt") },
-        Member::Instant(signal.published_at),
+        ItemMember::Instant(signal.published_at),
     )?;
     visit(
         const { MemberName::new("updatedAt") },
-        Member::Instant(signal.updated_at),
+        ItemMember::Instant(signal.updated_at),
     )?;
     visit(
         const { MemberName::new("companySlug") },
-        Member::CompanySlug(&signal.company_slug),
+        ItemMember::CompanySlug(&signal.company_slug),
     )?;
     visit(
         const { MemberName::new("companyName") },
-        Member::CompanyName,
+        ItemMember::CompanyName,
     )?;
     visit(
         const { MemberName::new("activityUrl") },
-        Member::Text(signal.activity_url.as_deref()),
+        ItemMember::Text(signal.activity_url.as_deref()),
     )?;
     visit(
         const { MemberName::new("authorName") },
-        Member::Text(signal.author_name.as_deref()),
+        ItemMember::Text(signal.author_name.as_deref()),
     )?;
     visit(
         const { MemberName::new("authorTitle") },
-        Member::Text(signal.author_title.as_deref()),
+        ItemMember::Text(signal.author_title.as_deref()),
     )?;
     visit(
         const { MemberName::new("authorUrl") },
-        Member::Text(signal.author_url.as_deref()),
+        ItemMember::Text(signal.author_url.as_deref()),
     )?;
     visit(
         const { MemberName::new("funding") },
-        Member::Funding(signal.funding.as_ref()),
+        ItemMember::Funding(signal.funding.as_ref()),
     )
 }
 

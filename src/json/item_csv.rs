@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::convert::Infallible;
 
-use super::item::{FundingMember, Member, visit_funding, visit_members};
+use super::item::{FundingMember, ItemMember, visit_funding, visit_members};
 use super::text_encoding;
 use crate::signal::{Funding, Signal};
 
@@ -54,8 +54,8 @@ pub fn write_csv_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &
     let mut cells: Vec<Cow<'_, str>> = Vec::with_capacity(CSV_COLUMNS.len());
     let Ok(()) = visit_members(signal, |_, member| {
         match member {
-            Member::CompanyName => cells.push(Cow::Borrowed(company_name)),
-            Member::Funding(funding) => push_funding(&mut cells, funding),
+            ItemMember::CompanyName => cells.push(Cow::Borrowed(company_name)),
+            ItemMember::Funding(funding) => push_funding(&mut cells, funding),
             _ => cells.push(cell(member)),
         }
         Ok::<(), Infallible>(())
@@ -70,15 +70,17 @@ pub fn write_csv_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &
 }
 
 /// The cell of a member that has a single one; empty for null.
-fn cell(member: Member<'_>) -> Cow<'_, str> {
+fn cell(member: ItemMember<'_>) -> Cow<'_, str> {
     let short = |text: text_encoding::Text| Cow::Owned(text.as_str().to_owned());
     let value = match member {
-        Member::Id(id) => Some(short(text_encoding::id(id))),
-        Member::Text(text) => text.map(Cow::Borrowed),
-        Member::Day(day) => day.map(|day| short(text_encoding::day(day))),
-        Member::Instant(instant) => instant.map(|instant| short(text_encoding::instant(instant))),
-        Member::CompanySlug(slug) => Some(slug.into()),
-        Member::CompanyName | Member::Funding(_) => {
+        ItemMember::Id(id) => Some(short(text_encoding::id(id))),
+        ItemMember::Text(text) => text.map(Cow::Borrowed),
+        ItemMember::Day(day) => day.map(|day| short(text_encoding::day(day))),
+        ItemMember::Instant(instant) => {
+            instant.map(|instant| short(text_encoding::instant(instant)))
+        }
+        ItemMember::CompanySlug(slug) => Some(slug.into()),
+        ItemMember::CompanyName | ItemMember::Funding(_) => {
             unreachable!("these two are not cells of the signal's own")
         }
     };

@@ -10,7 +10,7 @@ use super::error::RecordError;
 use super::fields::{RecordKind, UnknownField, UnknownFields};
 use super::input::{parse_company_noting, parse_signal_noting};
 use super::read_ahead;
-use super::records::Records;
+use super::records::RecordReader;
 use super::rename::Renames;
 use crate::signal::{Company, Signal};
 use crate::text::shortened;
@@ -372,7 +372,7 @@ impl<'c> Loader<'c> {
         kind: RecordKind,
         mut take: impl FnMut(&mut LoadReport, &[u8]) -> Result<Option<RecordError>>,
     ) -> Result<()> {
-        let source = Records::open(path, kind, &self.renames)?;
+        let source = RecordReader::open(path, kind, &self.renames)?;
         let path = source.lines().path().to_owned();
         let total_bytes = source.lines().total_bytes();
         let mut records = 0;

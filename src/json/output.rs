@@ -6,8 +6,8 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::item::{Member, visit_members};
-use super::written::{DayText, InstantText, MemberValue};
+use super::item::{ItemMember, visit_members};
+use super::written::{DayText, InstantText, WrittenMember};
 use crate::index::{FacetCount, Facets};
 use crate::query::Facet;
 use crate::signal::{Company, CompanyProfile, Item, Signal};
@@ -124,8 +124,8 @@ fn serialize_signal<O: SerializeStruct>(
     company_name: &str,
 ) -> Result<(), O::Error> {
     visit_members(signal, |name, member| match member {
-        Member::CompanyName => object.serialize_field(name.name(), company_name),
-        _ => object.serialize_field(name.name(), &MemberValue(member)),
+        ItemMember::CompanyName => object.serialize_field(name.name(), company_name),
+        _ => object.serialize_field(name.name(), &WrittenMember(member)),
     })
 }
 

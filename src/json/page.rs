@@ -8,7 +8,7 @@ use std::convert::Infallible;
 
 use serde::Serialize;
 
-use super::item::{FundingMember, Member, visit_funding, visit_members};
+use super::item::{FundingMember, ItemMember, visit_funding, visit_members};
 use super::items::Items;
 use super::rendering::{Rendering, shortened, start, text_bytes};
 use super::text_encoding::{self, Text, is_plain};
@@ -193,14 +193,16 @@ pub fn write_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str)
     let Ok(()) = visit_members(signal, |name, member| {
         name.write_separated(output);
         match member {
-            Member::Id(id) => write_plain(output, Some(text_encoding::id(id))),
-            Member::Text(text) => write_text(output, text),
-            Member::Day(day) => write_plain(output, day.map(text_encoding::day)),
-            Member::Instant(instant) => write_plain(output, instant.map(text_encoding::instant)),
-            Member::CompanySlug(slug) => write_text(output, Some(slug)),
-            Member::CompanyName => write_text(output, Some(company_name)),
-            Member::Funding(Some(funding)) => write_funding(output, funding),
-            Member::Funding(None) => output.extend_from_slice(b"null"),
+            ItemMember::Id(id) => write_plain(output, Some(text_encoding::id(id))),
+            ItemMember::Text(text) => write_text(output, text),
+            ItemMember::Day(day) => write_plain(output, day.map(text_encoding::day)),
+            ItemMember::Instant(instant) => {
+                write_plain(output, instant.map(text_encoding::instant))
+            }
+            ItemMember::CompanySlug(slug) => write_text(output, Some(slug)),
+            ItemMember::CompanyName => write_text(output, Some(company_name)),
+            ItemMember::Funding(Some(funding)) => write_funding(output, funding),
+            ItemMember::Funding(None) => output.extend_from_slice(b"null"),
         }
         Ok::<(), Infallible>(())
     });

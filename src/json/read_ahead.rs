@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, Scope};
 
 use super::error::RecordError;
-use super::records::Records;
+use super::records::RecordReader;
 use crate::{Error, Result};
 
 /// Bytes of a full batch: a few hundred records, so that the cost of passing it is negligible, in a buffer
@@ -59,7 +59,7 @@ impl Batch {
         self.text.len() >= BATCH_BYTES || self.lines.len() >= BATCH_LINES_MAX
     }
 
-    fn fill(&mut self, records: &mut Records) -> Result<()> {
+    fn fill(&mut self, records: &mut RecordReader) -> Result<()> {
         while !self.is_full() {
             let Some(line) = records.next()? else {
                 return Ok(());
@@ -84,12 +84,12 @@ impl Batch {
 /// The thread cannot be started, for want of memory.
 pub(super) fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    mut records: Records,
+    mut records: RecordReader,
 ) -> Result<Receiver<Result<Batch>>> {
     let (sender, receiver) = mpsc::sync_channel(BATCHES_WAITING_MAX);
     let read = move || {
         // Sending fails only if the load has already ended.
-        if let Err(Stop::Failed(error)) = send_all(&mut records, &sender) {
+        if let Err(ReadStop::Failed(error)) = send_all(&mut records, &sender) {
             let _ = sender.send(Err(error));
         }
     };
@@ -99,12 +99,15 @@ pub(super) fn start<'scope>(
 }
 
 /// Why a thread stops before the end of the lines.
-enum Stop {
+enum ReadStop {
     Failed(crate::Error),
     NobodyReceives,
 }
 
-fn send_all(records: &mut Records, sender: &SyncSender<Result<Batch>>) -> Result<(), Stop> {
+fn send_all(
+    records: &mut RecordReader,
+    sender: &SyncSender<Result<Batch>>,
+) -> Result<(), ReadStop> {
     loop {
         let mut batch = Batch {
             text: Vec::with_capacity(BATCH_BYTES + LAST_LINE_BYTES),
@@ -115,9 +118,11 @@ fn send_all(records: &mut Records, sender: &SyncSender<Result<Batch>>) -> Result
         let at_end = batch.len() == 0;
         // Lines before the damage are sent before the error.
         if !at_end {
-            sender.send(Ok(batch)).map_err(|_| Stop::NobodyReceives)?;
+            sender
+                .send(Ok(batch))
+                .map_err(|_| ReadStop::NobodyReceives)?;
         }
-        filled.map_err(Stop::Failed)?;
+        filled.map_err(ReadStop::Failed)?;
         if at_end {
             return Ok(());
         }

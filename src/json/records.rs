@@ -9,24 +9,24 @@ use super::rename::Renames;
 use crate::{Error, Result};
 
 /// Reads records one by one.
-pub(super) struct Records {
+pub(super) struct RecordReader {
     lines: Lines,
-    form: Form,
+    form: RecordFormat,
 }
 
-enum Form {
+enum RecordFormat {
     Json,
     /// The buffer holds the renamed line.
     Renamed(Renames, Vec<u8>),
     Csv(Box<Csv>),
 }
 
-impl Records {
+impl RecordReader {
     /// Opens a file, or standard input if the path is `-`, and detects its format.
     ///
     /// # Errors
     /// The file cannot be opened, its beginning cannot be read, or it holds a JSON array.
-    pub(super) fn open(path: &Path, kind: RecordKind, renames: &Renames) -> Result<Records> {
+    pub(super) fn open(path: &Path, kind: RecordKind, renames: &Renames) -> Result<RecordReader> {
         let mut lines = Lines::open(path)?;
         let renames = renames.of(kind);
         let first = lines.peek_line()?.and_then(|line| line.content.ok());
@@ -39,13 +39,13 @@ impl Records {
             return Err(Error::invalid(reason).at(lines.path()));
         }
         let form = if csv::is_header(first, kind, &renames) {
-            Form::Csv(Box::new(Csv::open(&mut lines, kind, &renames)?))
+            RecordFormat::Csv(Box::new(Csv::open(&mut lines, kind, &renames)?))
         } else if renames.is_empty() {
-            Form::Json
+            RecordFormat::Json
         } else {
-            Form::Renamed(renames, Vec::new())
+            RecordFormat::Renamed(renames, Vec::new())
         };
-        Ok(Records { lines, form })
+        Ok(RecordReader { lines, form })
     }
 
     /// The lines of the file.
@@ -59,8 +59,8 @@ impl Records {
     /// As [`Lines::next_line`].
     pub(super) fn next(&mut self) -> Result<Option<Line<'_>>> {
         match &mut self.form {
-            Form::Json => self.lines.next_line(),
-            Form::Renamed(renames, renamed) => {
+            RecordFormat::Json => self.lines.next_line(),
+            RecordFormat::Renamed(renames, renamed) => {
                 let Some(line) = self.lines.next_line()? else {
                     return Ok(None);
                 };
@@ -71,7 +71,7 @@ impl Records {
                 });
                 Ok(Some(Line { number, content }))
             }
-            Form::Csv(csv) => {
+            RecordFormat::Csv(csv) => {
                 let Some((number, read)) = csv.next_row(&mut self.lines)? else {
                     return Ok(None);
                 };

@@ -57,7 +57,7 @@ impl Renames {
     /// reports the error.
     pub(super) fn rewrite(&self, line: &[u8], output: &mut Vec<u8>) {
         output.clear();
-        let Ok(Members(members)) = serde_json::from_slice(line) else {
+        let Ok(RawMembers(members)) = serde_json::from_slice(line) else {
             output.extend_from_slice(line);
             return;
         };
@@ -70,7 +70,7 @@ impl Renames {
             let inner = self
                 .reaches_into(&name)
                 .then(|| serde_json::from_str(value.get()));
-            let Some(Ok(Members(inner))) = inner else {
+            let Some(Ok(RawMembers(inner))) = inner else {
                 renamed.push((None, name, value));
                 continue;
             };
@@ -176,24 +176,24 @@ pub(super) fn write_text(output: &mut Vec<u8>, text: &str) {
 }
 
 /// The members of an object in order, including repeated names.
-struct Members<'de>(Vec<(String, &'de RawValue)>);
+struct RawMembers<'de>(Vec<(String, &'de RawValue)>);
 
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Members<'de>, D::Error> {
+impl<'de> Deserialize<'de> for RawMembers<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawMembers<'de>, D::Error> {
         struct MembersVisitor;
         impl<'de> Visitor<'de> for MembersVisitor {
-            type Value = Members<'de>;
+            type Value = RawMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawMembers<'de>, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Members(members))
+                Ok(RawMembers(members))
             }
         }
         deserializer.deserialize_map(MembersVisitor)

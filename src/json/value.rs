@@ -102,9 +102,9 @@ impl<'de> Member<'de> for i64 {
 
 /// A count, such as the number of employees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Count(pub(super) i64);
+pub(super) struct WholeNumber(pub(super) i64);
 
-impl<'de> Member<'de> for Count {
+impl<'de> Member<'de> for WholeNumber {
     const EXPECTED: &'static str =
         "a whole number from 0 to 9223372036854775807, without point or exponent";
 
@@ -114,7 +114,7 @@ impl<'de> Member<'de> for Count {
     ) -> Result<Option<Self>, A::Error> {
         read_as_written(map, context, |written| {
             let number = whole(written)?;
-            (number >= 0).then_some(Count(number))
+            (number >= 0).then_some(WholeNumber(number))
         })
     }
 }

@@ -4,9 +4,9 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::item::{Member, visit_members};
+use super::item::{ItemMember, visit_members};
 use super::text_encoding::WHOLE_MAX;
-use super::written::{IdText, InstantText, MemberValue};
+use super::written::{IdText, InstantText, WrittenMember};
 use crate::signal::{Company, Hiring, Signal, SignalId};
 
 /// Appends a signal as one line, every field present and the end of line included.
@@ -54,9 +54,9 @@ impl Serialize for SignalLine<'_> {
         let signal = self.0;
         let mut object = serializer.serialize_struct("Signal", 15)?;
         visit_members(signal, |name, member| match member {
-            Member::Id(id) => object.serialize_field(name.name(), &IdNumber(id)),
-            Member::CompanyName => Ok(()),
-            _ => object.serialize_field(name.name(), &MemberValue(member)),
+            ItemMember::Id(id) => object.serialize_field(name.name(), &IdNumber(id)),
+            ItemMember::CompanyName => Ok(()),
+            _ => object.serialize_field(name.name(), &WrittenMember(member)),
         })?;
         object.serialize_field("hiring", &signal.hiring.as_ref().map(HiringObject))?;
         object.end()

@@ -4,7 +4,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use time::{Date, UtcDateTime};
 
-use super::item::{FundingMember, Member, visit_funding};
+use super::item::{FundingMember, ItemMember, visit_funding};
 use super::text_encoding;
 use crate::signal::{Funding, SignalId};
 
@@ -49,18 +49,18 @@ impl Serialize for AmountNumber {
 }
 
 /// A member of an item, except the company's name.
-pub(super) struct MemberValue<'s>(pub(super) Member<'s>);
+pub(super) struct WrittenMember<'s>(pub(super) ItemMember<'s>);
 
-impl Serialize for MemberValue<'_> {
+impl Serialize for WrittenMember<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Member::Id(id) => IdText(id).serialize(serializer),
-            Member::Text(text) => text.serialize(serializer),
-            Member::Day(day) => day.map(DayText).serialize(serializer),
-            Member::Instant(instant) => instant.map(InstantText).serialize(serializer),
-            Member::CompanySlug(slug) => serializer.serialize_str(slug),
-            Member::CompanyName => unreachable!("the visitor writes the name of the company"),
-            Member::Funding(funding) => funding.map(FundingObject).serialize(serializer),
+            ItemMember::Id(id) => IdText(id).serialize(serializer),
+            ItemMember::Text(text) => text.serialize(serializer),
+            ItemMember::Day(day) => day.map(DayText).serialize(serializer),
+            ItemMember::Instant(instant) => instant.map(InstantText).serialize(serializer),
+            ItemMember::CompanySlug(slug) => serializer.serialize_str(slug),
+            ItemMember::CompanyName => unreachable!("the visitor writes the name of the company"),
+            ItemMember::Funding(funding) => funding.map(FundingObject).serialize(serializer),
         }
     }
 }

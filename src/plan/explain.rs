@@ -92,7 +92,7 @@ pub struct StepExplanation {
 
 impl StepExplanation {
     /// A part of the filter that was applied to the rows that the parts before it left.
-    pub(crate) fn applied(part: Part<'_>, left: u64, time: Duration) -> StepExplanation {
+    pub(crate) fn applied(part: AppliedPart<'_>, left: u64, time: Duration) -> StepExplanation {
         let strategy = if part.is_excluded {
             "drop rows"
         } else {
@@ -119,7 +119,7 @@ impl StepExplanation {
 
 /// A part of the filter that is applied at once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part<'q> {
+pub(crate) struct AppliedPart<'q> {
     pub(crate) clause: Clause<'q>,
     /// The number of rows that it selects on its own.
     estimate: Estimate,
@@ -127,10 +127,10 @@ pub(crate) struct Part<'q> {
     is_excluded: bool,
 }
 
-impl<'q> Part<'q> {
+impl<'q> AppliedPart<'q> {
     #[inline(always)]
-    pub(crate) fn kept(clause: Clause<'q>, estimate: Estimate) -> Part<'q> {
-        Part {
+    pub(crate) fn kept(clause: Clause<'q>, estimate: Estimate) -> AppliedPart<'q> {
+        AppliedPart {
             clause,
             estimate,
             is_excluded: false,
@@ -138,10 +138,10 @@ impl<'q> Part<'q> {
     }
 
     #[inline(always)]
-    pub(crate) fn excluded(clause: Clause<'q>, estimate: Estimate) -> Part<'q> {
-        Part {
+    pub(crate) fn excluded(clause: Clause<'q>, estimate: Estimate) -> AppliedPart<'q> {
+        AppliedPart {
             is_excluded: true,
-            ..Part::kept(clause, estimate)
+            ..AppliedPart::kept(clause, estimate)
         }
     }
 }

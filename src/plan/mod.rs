@@ -27,8 +27,8 @@ mod tests;
 pub(crate) use clause::Clause;
 pub use cost::Cost;
 pub use estimate::Estimate;
+pub(crate) use explain::{AppliedPart, StepActual};
 pub use explain::{ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
-pub(crate) use explain::{Part, StepActual};
 pub(crate) use planner::visit_steps;
 pub(crate) use request::PlanRequest;
 pub(crate) use statistics::{

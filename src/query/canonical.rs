@@ -11,7 +11,7 @@ use std::fmt::{self, Write};
 
 use smallvec::SmallVec;
 
-use super::{Filter, Fingerprint, Order, Parameter, Part, Phrase, Query, Start};
+use super::{Filter, FilterPart, Fingerprint, Order, Parameter, Phrase, Query, Start};
 
 /// The length of most canonical forms at most. They need no allocation where only their hash is wanted.
 const FORM_BYTES: usize = 128;
@@ -66,7 +66,7 @@ impl Query {
 
 /// The fingerprint of a query, from that of its filter and its other parameters.
 fn fingerprint_of_query(filter: Fingerprint, query: &Query) -> Fingerprint {
-    let mut form = Form::default();
+    let mut form = CanonicalForm::default();
     form.display(filter);
     let order = match query.order {
         Order::NewestFirst => "newest",
@@ -85,8 +85,8 @@ fn fingerprint_of_query(filter: Fingerprint, query: &Query) -> Fingerprint {
     Fingerprint::of(&form.0)
 }
 
-fn form_of_filter(filter: &Filter) -> Form {
-    let mut form = Form::default();
+fn form_of_filter(filter: &Filter) -> CanonicalForm {
+    let mut form = CanonicalForm::default();
     for (parameter, part) in filter.parts() {
         form.part(parameter, part);
     }
@@ -95,32 +95,34 @@ fn form_of_filter(filter: &Filter) -> Form {
 
 /// A canonical form under construction.
 #[derive(Default)]
-struct Form(SmallVec<[u8; FORM_BYTES]>);
+struct CanonicalForm(SmallVec<[u8; FORM_BYTES]>);
 
-impl Write for Form {
+impl Write for CanonicalForm {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.extend_from_slice(text.as_bytes());
         Ok(())
     }
 }
 
-impl Form {
-    fn part(&mut self, parameter: Parameter, part: Part<'_>) {
+impl CanonicalForm {
+    fn part(&mut self, parameter: Parameter, part: FilterPart<'_>) {
         // Excluded phrases keep the name from before the parameter was renamed.
         let is_exclude = parameter == Parameter::Exclude;
         self.name(if is_exclude { "none" } else { parameter.name() });
         match part {
-            Part::Phrases(phrases) | Part::Words(phrases) => self.list(phrases, Form::phrase),
-            Part::Text(text) => self.escaped(text),
-            Part::Texts(texts) => self.list(texts, |form, text| form.escaped(text)),
-            Part::Companies(companies) => {
+            FilterPart::Phrases(phrases) | FilterPart::Words(phrases) => {
+                self.list(phrases, CanonicalForm::phrase)
+            }
+            FilterPart::Text(text) => self.escaped(text),
+            FilterPart::Texts(texts) => self.list(texts, |form, text| form.escaped(text)),
+            FilterPart::Companies(companies) => {
                 self.list(companies, |form, company| form.escaped(&company.slug));
             }
-            Part::Days(days) => self.display(days.count()),
-            Part::DateRanges(ranges) => self.list(ranges, |form, range| form.display(range)),
-            Part::Date(date) => self.display(date),
-            Part::Amount(amount) => self.display(amount),
-            Part::Ids(ids) => self.list(ids, |form, id| form.display(id)),
+            FilterPart::Days(days) => self.display(days.count()),
+            FilterPart::DateRanges(ranges) => self.list(ranges, |form, range| form.display(range)),
+            FilterPart::Date(date) => self.display(date),
+            FilterPart::Amount(amount) => self.display(amount),
+            FilterPart::Ids(ids) => self.list(ids, |form, id| form.display(id)),
         }
     }
 
@@ -133,7 +135,7 @@ impl Form {
         write!(self, "{value}").expect("a form can be written to");
     }
 
-    fn list<T>(&mut self, values: &[T], append: impl Fn(&mut Form, &T)) {
+    fn list<T>(&mut self, values: &[T], append: impl Fn(&mut CanonicalForm, &T)) {
         for (position, value) in values.iter().enumerate() {
             if position > 0 {
                 self.0.push(b',');

@@ -228,7 +228,7 @@ impl Filter {
     }
 
     /// The parts of the filter, in the order of [`Parameter::ALL`].
-    pub(super) fn parts(&self) -> impl Iterator<Item = (Parameter, Part<'_>)> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = (Parameter, FilterPart<'_>)> {
         let mut given = self.given();
         std::iter::from_fn(move || {
             // Invariant: the bits that are set belong to the parts that are left.
@@ -271,31 +271,31 @@ impl Filter {
 
     /// The normalised part of a parameter, if given. Phrases of `q`, `all` and `exact` belong to `all`;
     /// excluded ones of `q` and `exclude` belong to `exclude`.
-    pub(super) fn part(&self, parameter: Parameter) -> Option<Part<'_>> {
+    pub(super) fn part(&self, parameter: Parameter) -> Option<FilterPart<'_>> {
         if let Some(facet) = Facet::of_parameter(parameter) {
             let keys = self.value_keys(facet);
             return match parameter.description().kind {
                 ParameterKind::List { .. } | ParameterKind::AttributeList(_) => {
-                    given(keys).map(Part::Texts)
+                    given(keys).map(FilterPart::Texts)
                 }
-                _ => keys.first().map(|key| Part::Text(key)),
+                _ => keys.first().map(|key| FilterPart::Text(key)),
             };
         }
         match parameter {
-            Parameter::All => given(&self.all).map(Part::Phrases),
-            Parameter::Any => given(&self.any).map(Part::Phrases),
-            Parameter::Exclude => given(&self.none).map(Part::Phrases),
-            Parameter::Company => given(&self.company_words).map(Part::Words),
-            Parameter::CompanySlug => self.company_slug.as_deref().map(Part::Text),
-            Parameter::Companies => given(&self.companies).map(Part::Companies),
-            Parameter::Days => self.days.map(Part::Days),
-            Parameter::DateRanges => given(&self.date_ranges).map(Part::DateRanges),
-            Parameter::DateFrom => self.date_from.map(Part::Date),
-            Parameter::DateTo => self.date_to.map(Part::Date),
-            Parameter::FundingMin => self.funding_min.map(Part::Amount),
-            Parameter::FundingMax => self.funding_max.map(Part::Amount),
-            Parameter::Ids => self.ids.as_deref().map(Part::Ids),
-            Parameter::ActivityIds => self.activity_ids.as_deref().map(Part::Ids),
+            Parameter::All => given(&self.all).map(FilterPart::Phrases),
+            Parameter::Any => given(&self.any).map(FilterPart::Phrases),
+            Parameter::Exclude => given(&self.none).map(FilterPart::Phrases),
+            Parameter::Company => given(&self.company_words).map(FilterPart::Words),
+            Parameter::CompanySlug => self.company_slug.as_deref().map(FilterPart::Text),
+            Parameter::Companies => given(&self.companies).map(FilterPart::Companies),
+            Parameter::Days => self.days.map(FilterPart::Days),
+            Parameter::DateRanges => given(&self.date_ranges).map(FilterPart::DateRanges),
+            Parameter::DateFrom => self.date_from.map(FilterPart::Date),
+            Parameter::DateTo => self.date_to.map(FilterPart::Date),
+            Parameter::FundingMin => self.funding_min.map(FilterPart::Amount),
+            Parameter::FundingMax => self.funding_max.map(FilterPart::Amount),
+            Parameter::Ids => self.ids.as_deref().map(FilterPart::Ids),
+            Parameter::ActivityIds => self.activity_ids.as_deref().map(FilterPart::Ids),
             _ => None,
         }
     }
@@ -368,7 +368,7 @@ impl Filter {
 
 /// The part of a filter that belongs to one parameter. Lists are not empty.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part<'f> {
+pub(super) enum FilterPart<'f> {
     Phrases(&'f [Phrase]),
     /// Phrases that were each typed as one word.
     Words(&'f [Phrase]),
@@ -388,18 +388,18 @@ fn given<T>(list: &[T]) -> Option<&[T]> {
 }
 
 /// The keys of one facet, usually one.
-pub(super) type Keys = SmallVec<[SmolStr; 1]>;
+pub(super) type ValueKeys = SmallVec<[SmolStr; 1]>;
 
 /// The required values of facets, as keys ([`Facet::key`]).
 ///
 /// Only the facets that are filtered on, in the order of [`Facet::ALL`]: most filters have few, and
 /// iterating over all facets would take as long as the rest of a short page.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct FacetKeys(SmallVec<[(Facet, Keys); 3]>);
+pub(super) struct FacetKeys(SmallVec<[(Facet, ValueKeys); 3]>);
 
 impl FacetKeys {
     /// Sets the sorted `keys` of a facet; empty means no filter.
-    pub(super) fn set(&mut self, facet: Facet, keys: Keys) {
+    pub(super) fn set(&mut self, facet: Facet, keys: ValueKeys) {
         self.clear(facet);
         if keys.is_empty() {
             return;

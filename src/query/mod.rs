@@ -58,7 +58,7 @@ pub use unknown::UnknownValue;
 use crate::signal::SignalId;
 
 use derived::Derived;
-use filter::Part;
+use filter::FilterPart;
 
 pub(crate) use filter::CompanyReference;
 

@@ -11,7 +11,7 @@ use time::Date;
 
 use super::dates::calendar_date;
 use super::error::ErrorCode;
-use super::filter::Keys;
+use super::filter::ValueKeys;
 use super::limits::HOST_LIMIT_MAX;
 use super::list::{self, ListError};
 use super::parameter::{Parameter, ParameterKind};
@@ -221,7 +221,11 @@ pub(super) fn facets(text: &str) -> Result<Vec<Facet>, ValueError> {
 }
 
 /// The keys of a facet's values, sorted.
-pub(super) fn facet_keys(facet: Facet, text: &str, origin: Origin) -> Result<Keys, ValueError> {
+pub(super) fn facet_keys(
+    facet: Facet,
+    text: &str,
+    origin: Origin,
+) -> Result<ValueKeys, ValueError> {
     let parameter = facet.parameter();
     match parameter.description().kind {
         ParameterKind::Choice(choices) => choice(parameter, choices, text).map(one),
@@ -240,7 +244,10 @@ pub(super) fn facet_keys(facet: Facet, text: &str, origin: Origin) -> Result<Key
 }
 
 /// The keys of values given by the host; empty if there are none.
-pub(super) fn facet_keys_of(facet: Facet, values: &[Cow<'_, str>]) -> Result<Keys, ValueError> {
+pub(super) fn facet_keys_of(
+    facet: Facet,
+    values: &[Cow<'_, str>],
+) -> Result<ValueKeys, ValueError> {
     let parameter = facet.parameter();
     match parameter.description().kind {
         ParameterKind::List { .. } | ParameterKind::AttributeList(_) => {
@@ -248,7 +255,7 @@ pub(super) fn facet_keys_of(facet: Facet, values: &[Cow<'_, str>]) -> Result<Key
             Ok(keys_of_items(facet, values))
         }
         _ => match values {
-            [] => Ok(Keys::new()),
+            [] => Ok(ValueKeys::new()),
             [value] => {
                 check_length(parameter, value, Origin::Host)?;
                 facet_keys(facet, value, Origin::Host)
@@ -258,15 +265,15 @@ pub(super) fn facet_keys_of(facet: Facet, values: &[Cow<'_, str>]) -> Result<Key
     }
 }
 
-fn keys_of_items(facet: Facet, items: &[Cow<'_, str>]) -> Keys {
+fn keys_of_items(facet: Facet, items: &[Cow<'_, str>]) -> ValueKeys {
     let keys = items.iter().map(|item| SmolStr::from(facet.key(item)));
-    let mut keys: Keys = keys.collect();
+    let mut keys: ValueKeys = keys.collect();
     keys.sort_unstable();
     keys.dedup();
     keys
 }
 
-fn one(key: &str) -> Keys {
+fn one(key: &str) -> ValueKeys {
     SmallVec::from_buf([key.into()])
 }
 

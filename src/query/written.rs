@@ -10,7 +10,9 @@ use std::str::FromStr;
 use super::keywords::WORD_QUOTE;
 use super::order::OLDEST_FIRST;
 use super::values::Origin;
-use super::{Filter, InvalidQuery, Order, ParameterSet, Part, Phrase, Query, Start, list, params};
+use super::{
+    Filter, FilterPart, InvalidQuery, Order, ParameterSet, Phrase, Query, Start, list, params,
+};
 
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,24 +70,26 @@ impl FromStr for Filter {
 }
 
 /// The text of a part, as typed by a user.
-fn text_of(part: Part<'_>) -> String {
+fn text_of(part: FilterPart<'_>) -> String {
     match part {
-        Part::Phrases(phrases) => {
+        FilterPart::Phrases(phrases) => {
             let phrases: Vec<String> = phrases.iter().map(text_of_phrase).collect();
             phrases.join(" ")
         }
-        Part::Words(words) => {
+        FilterPart::Words(words) => {
             let words: Vec<String> = words.iter().map(text_of_word).collect();
             words.join(" ")
         }
-        Part::Text(text) => text.to_owned(),
-        Part::Texts(texts) => list::join(texts),
-        Part::Companies(companies) => list::join(companies.iter().map(|company| &company.slug)),
-        Part::Days(days) => days.count().to_string(),
-        Part::DateRanges(ranges) => list::join(ranges.iter().map(ToString::to_string)),
-        Part::Date(date) => date.to_string(),
-        Part::Amount(amount) => amount.to_string(),
-        Part::Ids(ids) => list::join(ids.iter().map(ToString::to_string)),
+        FilterPart::Text(text) => text.to_owned(),
+        FilterPart::Texts(texts) => list::join(texts),
+        FilterPart::Companies(companies) => {
+            list::join(companies.iter().map(|company| &company.slug))
+        }
+        FilterPart::Days(days) => days.count().to_string(),
+        FilterPart::DateRanges(ranges) => list::join(ranges.iter().map(ToString::to_string)),
+        FilterPart::Date(date) => date.to_string(),
+        FilterPart::Amount(amount) => amount.to_string(),
+        FilterPart::Ids(ids) => list::join(ids.iter().map(ToString::to_string)),
     }
 }
 

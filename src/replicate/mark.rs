@@ -2,7 +2,7 @@
 
 use std::time::{Instant, SystemTime};
 
-use super::store::{MARK_LIFE, Store, Stored};
+use super::store::{MARK_LIFE, Store, StoredFile};
 use crate::{Error, Result};
 
 /// A marker on a store, renewed while a prune is running.
@@ -28,7 +28,7 @@ impl<'s> Mark<'s> {
             store.unmark(&mark.name).await?;
             return Err(Error::being_pruned());
         }
-        let dead: Vec<&Stored> = others.iter().map(|(mark, _)| mark).collect();
+        let dead: Vec<&StoredFile> = others.iter().map(|(mark, _)| mark).collect();
         store.remove(&dead).await?;
         Ok((mark, now))
     }

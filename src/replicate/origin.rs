@@ -15,14 +15,14 @@ const MAGIC: &str = "signaldex-origin";
 /// The origin of a directory's files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Origin {
+pub(super) struct FileOrigins {
     /// The digest of the store's address.
     pub(super) store: Digest,
     /// The number of each file with its object.
     pub(super) files: Vec<(u64, Digest)>,
 }
 
-impl Origin {
+impl FileOrigins {
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
         seal(MAGIC, self)
     }
@@ -31,7 +31,7 @@ impl Origin {
     ///
     /// # Errors
     /// As [`open_seal`]; an empty file is foreign, because it does not say whose the directory is.
-    pub(super) fn decode(bytes: &[u8]) -> Result<Origin> {
+    pub(super) fn decode(bytes: &[u8]) -> Result<FileOrigins> {
         if bytes.is_empty() {
             return Err(Error::foreign(
                 "the file origin is empty, so it does not say what this directory is a copy of; delete \

@@ -31,7 +31,9 @@ use super::cluster_manifest::{CLUSTER, ClusterManifest, SHARDS, shard_folder};
 use super::mark::Mark;
 use super::publication::Publication;
 use super::publish::{FRESH, PUBLISH_TIME};
-use super::store::{MANIFESTS, OBJECTS, Store, Stored, UnfinishedFile, manifest_name, object_name};
+use super::store::{
+    MANIFESTS, OBJECTS, Store, StoredFile, UnfinishedFile, manifest_name, object_name,
+};
 use crate::digest::Digest;
 use crate::{Error, Result};
 
@@ -164,12 +166,12 @@ struct Keep {
 }
 
 /// What to remove from the folder of an index.
-struct Plan {
+struct PrunePlan {
     /// The listed generations.
     listed: BTreeSet<u64>,
     generations_kept: u64,
-    manifests: Vec<Stored>,
-    objects: Vec<Stored>,
+    manifests: Vec<StoredFile>,
+    objects: Vec<StoredFile>,
     unfinished: Vec<UnfinishedFile>,
 }
 
@@ -187,7 +189,7 @@ impl Pruning<'_> {
         removed.and_then(|kept| unmarked.map(|()| kept))
     }
 
-    async fn plan(&mut self, folder: &Store, keep: &Keep, now: SystemTime) -> Result<Plan> {
+    async fn plan(&mut self, folder: &Store, keep: &Keep, now: SystemTime) -> Result<PrunePlan> {
         let oldest = oldest_kept(now, self.options.older_than);
         // List manifests before objects: the objects of a manifest exist before it.
         let published = generations(folder).await?;
@@ -205,7 +207,7 @@ impl Pruning<'_> {
         let (_, manifests): (Vec<_>, Vec<_>) = published
             .into_iter()
             .partition(|(generation, _)| kept.contains(generation));
-        Ok(Plan {
+        Ok(PrunePlan {
             listed,
             generations_kept: kept.len() as u64,
             manifests: manifests.into_iter().map(|(_, stored)| stored).collect(),
@@ -220,7 +222,7 @@ impl Pruning<'_> {
         folder: &Store,
         kept: &BTreeSet<u64>,
         oldest: SystemTime,
-    ) -> Result<Vec<Stored>> {
+    ) -> Result<Vec<StoredFile>> {
         let mut needed = HashSet::new();
         for &generation in kept {
             needed.extend(objects_of(&folder.publication(generation).await?));
@@ -334,7 +336,7 @@ impl Pruning<'_> {
         Ok(named)
     }
 
-    fn tell(&mut self, plan: &Plan) {
+    fn tell(&mut self, plan: &PrunePlan) {
         for stored in &plan.manifests {
             self.note(PrunedKind::Manifest, stored.name(self.root), stored.bytes);
         }
@@ -353,10 +355,10 @@ impl Pruning<'_> {
 }
 
 /// All generations of a folder, ascending, with their manifests.
-async fn generations(folder: &Store) -> Result<Vec<(u64, Stored)>> {
+async fn generations(folder: &Store) -> Result<Vec<(u64, StoredFile)>> {
     let listed = folder.listed(MANIFESTS).await?;
-    let named = |stored: Stored| Some((stored.generation()?, stored));
-    let mut generations: Vec<(u64, Stored)> = listed.into_iter().filter_map(named).collect();
+    let named = |stored: StoredFile| Some((stored.generation()?, stored));
+    let mut generations: Vec<(u64, StoredFile)> = listed.into_iter().filter_map(named).collect();
     generations.sort_unstable_by_key(|(generation, _)| *generation);
     Ok(generations)
 }
@@ -366,7 +368,11 @@ fn oldest_kept(now: SystemTime, age: Duration) -> SystemTime {
 }
 
 /// The generations to keep. A generation is superseded when the next one is published.
-fn kept_generations(ascending: &[(u64, Stored)], keep: &Keep, oldest: SystemTime) -> BTreeSet<u64> {
+fn kept_generations(
+    ascending: &[(u64, StoredFile)],
+    keep: &Keep,
+    oldest: SystemTime,
+) -> BTreeSet<u64> {
     let is_young = |at: usize| {
         ascending
             .get(at)

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::publication::{Publication, PublishedFile, PublishedSegment};
 use super::store::{PIECE_BYTES, Store, manifest_name};
 use crate::digest::Digest;
-use crate::index::{Source, SourceFile};
+use crate::index::{SourceFile, SourceState};
 use crate::{Error, ErrorKind, Result};
 
 /// The largest generation that can be published, so that an index can keep counting from there.
@@ -88,7 +88,7 @@ pub async fn publish_after(
     options: PublishOptions,
     newest: Newest,
 ) -> Result<Published> {
-    let source = Source::open(directory)?;
+    let source = SourceState::open(directory)?;
     let generation = options.generation.unwrap_or(source.generation);
     check_generation(generation)?;
     if options.generation.is_none() {
@@ -145,7 +145,7 @@ pub async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
 
 /// Refuses a state of the published index that does not contain the last published commit: a restored backup, or one
 /// of two copies that were changed apart. Replicas would go back, and clients would lose what they were told.
-async fn refuse_diverged(store: &Store, source: &Source) -> Result<()> {
+async fn refuse_diverged(store: &Store, source: &SourceState) -> Result<()> {
     let Some(newest) = newest_readable(store).await? else {
         return Ok(());
     };
@@ -213,7 +213,7 @@ async fn is_published(store: &Store, generation: u64, bytes: &[u8]) -> Result<bo
     }
 }
 
-fn describe(source: &Source, generation: u64) -> Result<Publication> {
+fn describe(source: &SourceState, generation: u64) -> Result<Publication> {
     let segments = source.segments.iter().map(|(line, segment, deleted)| {
         Ok(PublishedSegment {
             sha256: digest_of(segment)?,
@@ -244,7 +244,7 @@ fn describe_file(file: &SourceFile) -> Result<PublishedFile> {
 
 fn digest_of(file: &SourceFile) -> Result<Digest> {
     let mut hash = Sha256::new();
-    let mut pieces = Pieces::of(file)?;
+    let mut pieces = FilePieces::of(file)?;
     while let Some(piece) = pieces.next_piece()? {
         hash.update(&piece);
     }
@@ -252,7 +252,10 @@ fn digest_of(file: &SourceFile) -> Result<Digest> {
 }
 
 /// The files of a snapshot with their objects.
-fn files_of<'s>(source: &'s Source, publication: &Publication) -> Vec<(&'s SourceFile, Digest)> {
+fn files_of<'s>(
+    source: &'s SourceState,
+    publication: &Publication,
+) -> Vec<(&'s SourceFile, Digest)> {
     let segments = source.segments.iter().zip(&publication.segments);
     let files = segments.flat_map(|((_, segment, deleted), published)| {
         let deleted = deleted.as_ref().zip(published.deleted.as_ref());
@@ -347,7 +350,7 @@ impl<'s> Sending<'s> {
 
     async fn send(&mut self, file: &SourceFile, object: Digest) -> Result<()> {
         if file.length <= PIECE_BYTES {
-            let bytes = Pieces::of(file)?.next_piece()?.unwrap_or_default();
+            let bytes = FilePieces::of(file)?.next_piece()?.unwrap_or_default();
             check_unchanged(file, Digest::of(&bytes) == object)?;
             self.store.put(object, bytes).await?;
         } else {
@@ -363,7 +366,7 @@ impl<'s> Sending<'s> {
 async fn send_in_pieces(store: &Store, file: &SourceFile, object: Digest) -> Result<()> {
     let mut upload = store.begin(object).await?;
     let mut hash = Sha256::new();
-    let mut pieces = Pieces::of(file)?;
+    let mut pieces = FilePieces::of(file)?;
     let sent = loop {
         let piece = match pieces.next_piece() {
             Ok(Some(piece)) => piece,
@@ -394,16 +397,16 @@ fn check_unchanged(file: &SourceFile, is_unchanged: bool) -> Result<()> {
 }
 
 /// Reads a file in parts.
-struct Pieces<'f> {
+struct FilePieces<'f> {
     file: &'f SourceFile,
     left: u64,
 }
 
-impl Pieces<'_> {
-    fn of(file: &SourceFile) -> Result<Pieces<'_>> {
+impl FilePieces<'_> {
+    fn of(file: &SourceFile) -> Result<FilePieces<'_>> {
         let rewound = (&file.file).rewind();
         rewound.map_err(|error| file.unreadable(error))?;
-        Ok(Pieces {
+        Ok(FilePieces {
             file,
             left: file.length,
         })

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use super::origin::{ORIGIN, Origin};
+use super::origin::{FileOrigins, ORIGIN};
 use super::publication::{Publication, PublishedFile, PublishedSegment};
 use super::store::{PIECE_BYTES, Store, manifest_name, object_name};
 use crate::digest::Digest;
@@ -201,7 +201,7 @@ impl Replica {
 /// Opens the copy in a directory. Returns the objects of its files.
 fn recover(store: &Store, mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKind, u64)>> {
     let origin = match mirror.read(ORIGIN) {
-        Ok(bytes) => Origin::decode(&bytes),
+        Ok(bytes) => FileOrigins::decode(&bytes),
         Err(error) if error.kind() == ErrorKind::Missing => return recover_without_origin(mirror),
         Err(error) => return Err(error),
     };
@@ -243,7 +243,7 @@ fn recover_without_origin(mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKi
 }
 
 /// The files of the state with their objects.
-fn named_files(mirror: &Mirror, origin: &Origin) -> HashMap<Digest, (FileKind, u64)> {
+fn named_files(mirror: &Mirror, origin: &FileOrigins) -> HashMap<Digest, (FileKind, u64)> {
     let objects: HashMap<u64, Digest> = origin.files.iter().copied().collect();
     let mut files = HashMap::new();
     for (kind, file) in mirror.files() {
@@ -480,7 +480,7 @@ impl Copying<'_> {
         let mut files: Vec<(u64, Digest)> =
             files.map(|(&object, &(_, file))| (file, object)).collect();
         files.sort_unstable();
-        let origin = Origin {
+        let origin = FileOrigins {
             store: self.store.identity(),
             files,
         };

@@ -19,7 +19,7 @@ use crate::{Error, Result};
 
 mod listing;
 
-pub(super) use listing::{MARK_LIFE, Stored, UnfinishedFile};
+pub(super) use listing::{MARK_LIFE, StoredFile, UnfinishedFile};
 
 /// The folder of manifests.
 pub(super) const MANIFESTS: &str = "manifests";

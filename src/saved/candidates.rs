@@ -22,7 +22,7 @@ const PAIRS_MAX: usize = 64;
 
 /// The index of searches by required values.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Candidates {
+pub(super) struct SearchIndex {
     /// By key.
     by_value: Vec<Vec<SearchNumber>>,
     by_pair: HashMap<(Key, Key), Vec<SearchNumber>>,
@@ -67,7 +67,7 @@ impl Listing {
     }
 }
 
-impl Candidates {
+impl SearchIndex {
     pub(super) fn insert(&mut self, search: SearchNumber, listing: &Listing) {
         match listing {
             Listing::Values(keys) => {

@@ -20,7 +20,7 @@ pub(super) type Alternatives = Box<[Key]>;
 /// The kind of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-enum Clause {
+enum ConditionKind {
     /// Each value occurs.
     All,
     /// At least one value occurs.
@@ -42,16 +42,16 @@ enum Clause {
 }
 
 /// All kinds, by number.
-const CLAUSES: [Clause; 9] = [
-    Clause::All,
-    Clause::Any,
-    Clause::None,
-    Clause::InTitle,
-    Clause::NotInTitle,
-    Clause::InCompanyName,
-    Clause::AnyInTitle,
-    Clause::Ranges,
-    Clause::End,
+const CLAUSES: [ConditionKind; 9] = [
+    ConditionKind::All,
+    ConditionKind::Any,
+    ConditionKind::None,
+    ConditionKind::InTitle,
+    ConditionKind::NotInTitle,
+    ConditionKind::InCompanyName,
+    ConditionKind::AnyInTitle,
+    ConditionKind::Ranges,
+    ConditionKind::End,
 ];
 
 /// Bits of the kind, the lowest of a condition's word.
@@ -96,20 +96,20 @@ impl Conditions {
         loop {
             let (clause, length) = clause_of(rest[0]);
             let (values, others) = rest[1..].split_at(match clause {
-                Clause::AnyInTitle => 0,
+                ConditionKind::AnyInTitle => 0,
                 _ => length,
             });
             rest = others;
             let holds = match clause {
-                Clause::All => values.iter().all(|&key| document.has(key)),
-                Clause::Any => values.iter().any(|&key| document.has(key)),
-                Clause::None => !values.iter().any(|&key| document.has(key)),
-                Clause::InTitle => occurs(values, &document.title),
-                Clause::NotInTitle => !occurs(values, &document.title),
-                Clause::InCompanyName => occurs(values, &document.company_name),
-                Clause::AnyInTitle => any_occurs(&mut rest, length, &document.title),
-                Clause::Ranges => return Decision::InRanges,
-                Clause::End => return Decision::Match,
+                ConditionKind::All => values.iter().all(|&key| document.has(key)),
+                ConditionKind::Any => values.iter().any(|&key| document.has(key)),
+                ConditionKind::None => !values.iter().any(|&key| document.has(key)),
+                ConditionKind::InTitle => occurs(values, &document.title),
+                ConditionKind::NotInTitle => !occurs(values, &document.title),
+                ConditionKind::InCompanyName => occurs(values, &document.company_name),
+                ConditionKind::AnyInTitle => any_occurs(&mut rest, length, &document.title),
+                ConditionKind::Ranges => return Decision::InRanges,
+                ConditionKind::End => return Decision::Match,
             };
             if !holds {
                 return Decision::NoMatch;
@@ -118,7 +118,7 @@ impl Conditions {
     }
 }
 
-fn clause_of(word: u32) -> (Clause, usize) {
+fn clause_of(word: u32) -> (ConditionKind, usize) {
     let clause = CLAUSES[(word & ((1 << CLAUSE_BITS) - 1)) as usize];
     (clause, (word >> CLAUSE_BITS) as usize)
 }
@@ -266,31 +266,31 @@ impl<'v> Parts<'v> {
     /// Writes the conditions, cheapest first.
     fn write(&self, has_ranges: bool, words: &mut Vec<u32>) {
         if !self.required.is_empty() {
-            write(words, Clause::All, &self.required);
+            write(words, ConditionKind::All, &self.required);
         }
         if !self.excluded.is_empty() {
-            write(words, Clause::None, &self.excluded);
+            write(words, ConditionKind::None, &self.excluded);
         }
         let lists = [
-            (Clause::Any, &self.alternatives),
-            (Clause::InTitle, &self.in_title),
-            (Clause::NotInTitle, &self.not_in_title),
-            (Clause::InCompanyName, &self.in_company_name),
+            (ConditionKind::Any, &self.alternatives),
+            (ConditionKind::InTitle, &self.in_title),
+            (ConditionKind::NotInTitle, &self.not_in_title),
+            (ConditionKind::InCompanyName, &self.in_company_name),
         ];
         for (clause, lists) in lists {
             lists.iter().for_each(|list| write(words, clause, list));
         }
         if !self.any_in_title.is_empty() {
-            words.push(word_of(Clause::AnyInTitle, self.any_in_title.len()));
+            words.push(word_of(ConditionKind::AnyInTitle, self.any_in_title.len()));
             for sequence in &self.any_in_title {
                 words.push(sequence.len() as u32);
                 words.extend(sequence);
             }
         }
         let last = if has_ranges {
-            Clause::Ranges
+            ConditionKind::Ranges
         } else {
-            Clause::End
+            ConditionKind::End
         };
         words.push(word_of(last, 0));
     }
@@ -302,12 +302,12 @@ fn ascending(mut keys: Vec<Key>) -> Alternatives {
     keys.into()
 }
 
-fn write(words: &mut Vec<u32>, clause: Clause, values: &[Key]) {
+fn write(words: &mut Vec<u32>, clause: ConditionKind, values: &[Key]) {
     words.push(word_of(clause, values.len()));
     words.extend(values);
 }
 
-fn word_of(clause: Clause, length: usize) -> u32 {
+fn word_of(clause: ConditionKind, length: usize) -> u32 {
     let length = u32::try_from(length << CLAUSE_BITS).expect("a filter has fewer than 2^28 values");
     length | clause as u32
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use time::Date;
 
-use self::candidates::{Candidates, Listing, SearchNumber};
+use self::candidates::{Listing, SearchIndex, SearchNumber};
 use self::conditions::{Conditions, Decision};
 use self::document::Document;
 use self::frequencies::Frequencies;
@@ -55,7 +55,7 @@ pub struct SavedSearches {
     names: Vec<Arc<str>>,
     by_name: HashMap<Arc<str>, SearchNumber>,
     vocabulary: Vocabulary,
-    candidates: Candidates,
+    candidates: SearchIndex,
     /// The empty filter, for querying changes.
     everything: Filter,
 }

@@ -70,10 +70,10 @@ pub(crate) fn encoder_for(
     if let Some(Ok(Some(encoder))) = kept {
         return Ok(Some(encoder));
     }
-    let sources: Vec<Source<'_>> = segments
+    let sources: Vec<SegmentRecords<'_>> = segments
         .iter()
         .copied()
-        .map(Source::of)
+        .map(SegmentRecords::of)
         .collect::<Result<_>>()?;
     train(&sources).map(Some)
 }
@@ -217,7 +217,7 @@ fn text_bytes(segment: &Segment) -> Result<u64> {
     })
 }
 
-fn train(sources: &[Source<'_>]) -> Result<Encoder> {
+fn train(sources: &[SegmentRecords<'_>]) -> Result<Encoder> {
     let sample = Sample::of_sources(sources, SAMPLE_BYTES)?;
     Ok(Encoder::train(sample.texts()))
 }
@@ -225,10 +225,10 @@ fn train(sources: &[Source<'_>]) -> Result<Encoder> {
 /// Whether the symbols of one segment suit the texts of the others.
 fn serves(encoder: &Encoder, own: &Segment, segments: &[&Segment]) -> Result<bool> {
     let others = segments.iter().filter(|other| !std::ptr::eq(**other, own));
-    let others: Vec<Source<'_>> = others
-        .map(|segment| Source::of(segment))
+    let others: Vec<SegmentRecords<'_>> = others
+        .map(|segment| SegmentRecords::of(segment))
         .collect::<Result<_>>()?;
-    let compressed_bytes = |sources: &[Source<'_>]| -> Result<[usize; 2]> {
+    let compressed_bytes = |sources: &[SegmentRecords<'_>]| -> Result<[usize; 2]> {
         let sample = Sample::of_sources(sources, TRIAL_BYTES)?;
         let mut codes = Vec::new();
         sample
@@ -236,7 +236,7 @@ fn serves(encoder: &Encoder, own: &Segment, segments: &[&Segment]) -> Result<boo
             .for_each(|text| encoder.encode(text, &mut codes));
         Ok([sample.bytes.len(), codes.len()])
     };
-    let [own_texts, own_codes] = compressed_bytes(&[Source::of(own)?])?;
+    let [own_texts, own_codes] = compressed_bytes(&[SegmentRecords::of(own)?])?;
     let [texts, codes] = compressed_bytes(&others)?;
     // Compares the ratios of codes to texts without dividing.
     Ok(codes * own_texts * 100 <= own_codes * texts * TRIAL_RATIO_MAX)
@@ -244,14 +244,14 @@ fn serves(encoder: &Encoder, own: &Segment, segments: &[&Segment]) -> Result<boo
 
 /// A segment with a view of its records.
 #[derive(Clone, Copy)]
-struct Source<'a> {
+struct SegmentRecords<'a> {
     segment: &'a Segment,
     records: Records<'a>,
 }
 
-impl<'a> Source<'a> {
-    fn of(segment: &'a Segment) -> Result<Source<'a>> {
-        Ok(Source {
+impl<'a> SegmentRecords<'a> {
+    fn of(segment: &'a Segment) -> Result<SegmentRecords<'a>> {
+        Ok(SegmentRecords {
             segment,
             records: segment.records()?,
         })
@@ -280,7 +280,7 @@ struct Sample {
 
 impl Sample {
     /// As [`of`](Self::of), of the records of segments.
-    fn of_sources(sources: &[Source<'_>], bytes_max: usize) -> Result<Sample> {
+    fn of_sources(sources: &[SegmentRecords<'_>], bytes_max: usize) -> Result<Sample> {
         let total = sources.iter().map(|of| of.segment.record_count()).sum();
         Sample::of(total, bytes_max, |mut number, texts| {
             for source in sources {

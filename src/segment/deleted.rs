@@ -26,7 +26,7 @@ const BITS_MIN: u64 = 64;
 
 /// Deleted rows as a posting.
 #[derive(Debug)]
-enum Shape {
+enum DeletedRows {
     Listed(PostingSections),
     Bits(Vec<BlockBits>),
 }
@@ -37,7 +37,7 @@ pub(crate) struct Deleted {
     rows: RoaringBitmap,
     companies: RoaringBitmap,
     /// The same rows as a posting, for executions.
-    shape: Shape,
+    shape: DeletedRows,
     /// The tally of the rows, computed on demand; `None` if there are too many.
     tally: OnceLock<Option<DeletedTally>>,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Deleted {
 impl Deleted {
     /// Creates the deletions of a segment with `row_count` rows.
     pub(crate) fn new(rows: RoaringBitmap, companies: RoaringBitmap, row_count: u32) -> Deleted {
-        let shape = Shape::of(&rows, row_count);
+        let shape = DeletedRows::of(&rows, row_count);
         Deleted {
             rows,
             companies,
@@ -131,8 +131,8 @@ impl Deleted {
     /// The rows as a posting, if there are any.
     pub(crate) fn posting(&self) -> Option<Posting<'_>> {
         let posting = || match &self.shape {
-            Shape::Listed(sections) => sections.view().get(PostingId(0)),
-            Shape::Bits(bitsets) => Posting::Dense(bitsets),
+            DeletedRows::Listed(sections) => sections.view().get(PostingId(0)),
+            DeletedRows::Bits(bitsets) => Posting::Dense(bitsets),
         };
         (!self.rows.is_empty()).then(posting)
     }
@@ -162,20 +162,20 @@ impl Deleted {
     }
 }
 
-impl Shape {
-    fn of(rows: &RoaringBitmap, row_count: u32) -> Shape {
+impl DeletedRows {
+    fn of(rows: &RoaringBitmap, row_count: u32) -> DeletedRows {
         if rows.len() < BITS_MIN * u64::from(block_count(row_count)) {
             let mut sections = PostingSections::default();
             let rows: Vec<u32> = rows.iter().collect();
             sections.push(&rows, row_count, Optimize::Time);
-            return Shape::Listed(sections);
+            return DeletedRows::Listed(sections);
         }
-        Shape::Bits(dense_bits(rows.iter().map(Row), row_count))
+        DeletedRows::Bits(dense_bits(rows.iter().map(Row), row_count))
     }
 }
 
-impl Default for Shape {
-    fn default() -> Shape {
-        Shape::Listed(PostingSections::default())
+impl Default for DeletedRows {
+    fn default() -> DeletedRows {
+        DeletedRows::Listed(PostingSections::default())
     }
 }

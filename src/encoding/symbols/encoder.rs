@@ -108,7 +108,7 @@ impl Encoder {
 #[derive(Debug)]
 struct PrefixTable {
     /// A power of two, at most half occupied.
-    slots: Box<[Slot]>,
+    slots: Box<[PrefixSlot]>,
     /// Bit `n` is set if the hash of some prefix ends in `n`.
     filter: Box<[u64; FILTER_WORDS]>,
     /// The other symbols, grouped by slot, longest first.
@@ -120,7 +120,7 @@ struct PrefixTable {
 const FILTER_WORDS: usize = 1 << 12;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct PrefixSlot {
     prefix: u64,
     longest: Candidate,
     /// The index of its first other symbol.
@@ -172,7 +172,7 @@ impl PrefixTable {
         });
         let prefixes = symbols.chunk_by(|a, b| a.0 == b.0).count();
         let mut table = PrefixTable {
-            slots: vec![Slot::default(); (2 * prefixes).next_power_of_two()].into(),
+            slots: vec![PrefixSlot::default(); (2 * prefixes).next_power_of_two()].into(),
             filter: Box::new([0; FILTER_WORDS]),
             others: Vec::with_capacity(symbols.len() - prefixes),
         };
@@ -207,7 +207,7 @@ impl PrefixTable {
         while self.slots[index].longest.next != Next::Nothing {
             index = self.slot_after(index);
         }
-        self.slots[index] = Slot {
+        self.slots[index] = PrefixSlot {
             prefix,
             longest,
             others: others as u32,

@@ -11,7 +11,7 @@ const JOIN_COUNT: u32 = 4;
 
 /// A symbol of at least two bytes, without its prefix.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct TrainedSymbol {
     /// The bytes after the prefix, padded with zeros.
     tail: u64,
     tail_bytes: u8,
@@ -22,7 +22,7 @@ struct Candidate {
 #[derive(Debug)]
 pub(super) struct Trainer {
     /// By prefix length, in the order of [`PREFIX_BYTES`], and by prefix: the symbols, longest first.
-    by_prefix: [HashMap<u64, Vec<Candidate>>; PREFIX_BYTES.len()],
+    by_prefix: [HashMap<u64, Vec<TrainedSymbol>>; PREFIX_BYTES.len()],
     symbols: SymbolSections,
     /// The number of occurrences of unmerged pairs.
     counts: HashMap<(u16, u16), u32>,
@@ -87,7 +87,7 @@ impl Trainer {
             let (prefix, tail) = symbol.split_at(PREFIX_BYTES[index]);
             let candidates = self.by_prefix[index].entry(word(prefix)).or_default();
             let place = candidates.partition_point(|other| other.tail_bytes as usize > tail.len());
-            let candidate = Candidate {
+            let candidate = TrainedSymbol {
                 tail: word(tail),
                 tail_bytes: tail.len() as u8,
                 code,

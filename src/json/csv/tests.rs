@@ -7,7 +7,7 @@ use tempfile::NamedTempFile;
 
 use crate::json::fields::RecordKind;
 use crate::json::item_csv::write_csv_cell;
-use crate::json::records::Records;
+use crate::json::records::RecordReader;
 use crate::json::rename::Renames;
 
 fn file(text: &[u8]) -> NamedTempFile {
@@ -23,7 +23,7 @@ fn read(text: &[u8], renames: &[(&str, &str)]) -> Vec<(u64, String)> {
         names.add(theirs, ours).expect("a field");
     }
     let file = file(text);
-    let records = Records::open(file.path(), RecordKind::Signal, &names);
+    let records = RecordReader::open(file.path(), RecordKind::Signal, &names);
     let mut records = match records {
         Ok(records) => records,
         Err(error) => return vec![(0, error.to_string())],

@@ -46,7 +46,7 @@ fn the_columns_are_the_members_of_an_item() {
     let mut names = Vec::new();
     let Ok(()) = visit_members(&signal, |name, member| {
         match member {
-            Member::Funding(_) => {
+            ItemMember::Funding(_) => {
                 let funding = Funding::default();
                 let Ok(()) = visit_funding(&funding, |of_funding, _| {
                     names.push(format!("{}.{}", name.name(), of_funding.name()));

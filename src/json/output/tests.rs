@@ -163,7 +163,7 @@ fn amounts_are_written_short_and_exact() {
         };
         let expected = format!(r#"{{"stage":null,"amount":{expected},"currency":null}}"#);
         assert_eq!(
-            written(&MemberValue(Member::Funding(Some(&funding)))),
+            written(&WrittenMember(ItemMember::Funding(Some(&funding)))),
             expected
         );
     }

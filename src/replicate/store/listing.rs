@@ -19,7 +19,7 @@ pub(in crate::replicate) const MARK_LIFE: Duration = Duration::from_secs(600);
 
 /// A file in a store.
 #[derive(Clone, Debug)]
-pub(in crate::replicate) struct Stored {
+pub(in crate::replicate) struct StoredFile {
     path: Path,
     pub(in crate::replicate) bytes: u64,
     /// When it was written, by the store's clock.
@@ -34,11 +34,11 @@ pub(in crate::replicate) struct UnfinishedFile {
     pub(in crate::replicate) written: SystemTime,
 }
 
-impl Stored {
-    fn of(meta: object_store::ObjectMeta) -> Stored {
+impl StoredFile {
+    fn of(meta: object_store::ObjectMeta) -> StoredFile {
         // Times before 1970 come from damaged disks and count as old.
         let millis = u64::try_from(meta.last_modified.timestamp_millis()).unwrap_or(0);
-        Stored {
+        StoredFile {
             path: meta.location,
             bytes: meta.size,
             written: UNIX_EPOCH + Duration::from_millis(millis),
@@ -69,13 +69,15 @@ impl Stored {
 
 impl Store {
     /// Lists a folder, in no particular order.
-    pub(in crate::replicate) async fn listed(&self, folder: &str) -> Result<Vec<Stored>> {
+    pub(in crate::replicate) async fn listed(&self, folder: &str) -> Result<Vec<StoredFile>> {
         let doing = format!("list {folder}");
         let path = self.prefix.clone().join(folder);
         let mut listed = self.objects.list(Some(&path));
         let mut found = Vec::new();
         while let Some(meta) = in_time(&doing, listed.next()).await? {
-            found.push(Stored::of(meta.map_err(|error| refused(&doing, error))?));
+            found.push(StoredFile::of(
+                meta.map_err(|error| refused(&doing, error))?,
+            ));
         }
         Ok(found)
     }
@@ -95,21 +97,21 @@ impl Store {
     }
 
     /// An object's entry in a listing; `None` if it does not exist.
-    pub(in crate::replicate) async fn stored(&self, object: Digest) -> Result<Option<Stored>> {
+    pub(in crate::replicate) async fn stored(&self, object: Digest) -> Result<Option<StoredFile>> {
         self.look_at(&self.object_path(object)).await
     }
 
-    async fn look_at(&self, path: &Path) -> Result<Option<Stored>> {
+    async fn look_at(&self, path: &Path) -> Result<Option<StoredFile>> {
         let doing = format!("look at {path}");
         match in_time(&doing, self.objects.head(path)).await? {
-            Ok(meta) => Ok(Some(Stored::of(meta))),
+            Ok(meta) => Ok(Some(StoredFile::of(meta))),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(refused(&doing, error)),
         }
     }
 
     /// Removes listed files. A file that has already gone is not an error.
-    pub(in crate::replicate) async fn remove(&self, stored: &[&Stored]) -> Result<()> {
+    pub(in crate::replicate) async fn remove(&self, stored: &[&StoredFile]) -> Result<()> {
         let doing = "remove what is not needed";
         let paths: Vec<_> = stored
             .iter()
@@ -185,10 +187,10 @@ impl Store {
         &self,
         but: Option<&str>,
         now: SystemTime,
-    ) -> Result<Vec<(Stored, bool)>> {
+    ) -> Result<Vec<(StoredFile, bool)>> {
         let mut marks = self.listed(MARKS).await?;
         marks.retain(|mark| mark.path.filename() != but);
-        let counts = |mark: &Stored| mark.written + MARK_LIFE > now;
+        let counts = |mark: &StoredFile| mark.written + MARK_LIFE > now;
         Ok(marks
             .into_iter()
             .map(|mark| (mark.clone(), counts(&mark)))
