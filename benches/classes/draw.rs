@@ -179,9 +179,10 @@ impl<'a> Draw<'a> {
         ];
         let first = *self.random.pick(&ATTRIBUTES)?;
         let second = *self.random.pick(&ATTRIBUTES)?;
-        match first == second {
-            true => None,
-            false => self.facets_alone(&[first, second, Facet::Country]),
+        if first == second {
+            None
+        } else {
+            self.facets_alone(&[first, second, Facet::Country])
         }
     }
 

@@ -19,9 +19,10 @@ impl Random {
 
     /// One of some items; none of an empty list.
     pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
-        match items.is_empty() {
-            true => None,
-            false => items.get(self.below(items.len())),
+        if items.is_empty() {
+            None
+        } else {
+            items.get(self.below(items.len()))
         }
     }
 

@@ -101,13 +101,14 @@ fn bad_values(kind: ParameterKind) -> Vec<String> {
 
 /// A query string and all that is wrong with it; long values are shortened by their count.
 fn describe(text: &str) -> String {
-    let shown = match text.chars().count() > 100 {
-        true => format!(
+    let shown = if text.chars().count() > 100 {
+        format!(
             "{}… ({} bytes)",
             text.chars().take(60).collect::<String>(),
             text.len()
-        ),
-        false => text.to_owned(),
+        )
+    } else {
+        text.to_owned()
     };
     let mut described = format!("{shown}\n");
     match Query::from_query_string(text) {

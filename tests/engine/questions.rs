@@ -244,9 +244,12 @@ pub(crate) fn encoded(value: &str) -> String {
 
 /// Items as a list: those with a comma or a quote in quotes.
 pub(crate) fn listed(items: &[String]) -> String {
-    let quoted = items.iter().map(|item| match item.contains([',', '"']) {
-        true => format!("\"{}\"", item.replace('"', "\"\"")),
-        false => item.clone(),
+    let quoted = items.iter().map(|item| {
+        if item.contains([',', '"']) {
+            format!("\"{}\"", item.replace('"', "\"\""))
+        } else {
+            item.clone()
+        }
     });
     quoted.collect::<Vec<_>>().join(",")
 }

@@ -127,9 +127,10 @@ pub fn bytes_on_disk(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        bytes += match entry.file_type()?.is_dir() {
-            true => bytes_on_disk(&entry.path())?,
-            false => entry.metadata()?.len(),
+        bytes += if entry.file_type()?.is_dir() {
+            bytes_on_disk(&entry.path())?
+        } else {
+            entry.metadata()?.len()
         };
     }
     Ok(bytes)

@@ -26,9 +26,10 @@ impl Service {
         let shared = &self.0;
         shared.metrics.followed(&report);
         let known = shared.following.load_full();
-        let answered_at = match report.store_answered {
-            true => Some(Instant::now()),
-            false => known.and_then(|known| known.answered_at),
+        let answered_at = if report.store_answered {
+            Some(Instant::now())
+        } else {
+            known.and_then(|known| known.answered_at)
         };
         let reported = Reported {
             report,

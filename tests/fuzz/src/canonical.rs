@@ -49,9 +49,10 @@ fn word_phrase(phrase: &str) -> Option<String> {
 }
 
 fn list_item(item: &str) -> String {
-    match item.contains(',') || item.starts_with('"') {
-        true => format!("\"{}\"", item.replace('"', "\"\"")),
-        false => item.to_owned(),
+    if item.contains(',') || item.starts_with('"') {
+        format!("\"{}\"", item.replace('"', "\"\""))
+    } else {
+        item.to_owned()
     }
 }
 
@@ -67,9 +68,10 @@ fn plain(value: &str) -> String {
 
 fn encoded(value: &str) -> String {
     value.bytes().fold(String::new(), |mut text, byte| {
-        match byte.is_ascii_alphanumeric() {
-            true => text.push(byte as char),
-            false => write!(text, "%{byte:02X}").expect("a string can be written to"),
+        if byte.is_ascii_alphanumeric() {
+            text.push(byte as char)
+        } else {
+            write!(text, "%{byte:02X}").expect("a string can be written to")
         }
         text
     })

@@ -23,9 +23,10 @@ pub fn mutate(file: &[u8], whole: &[u8], max_size: usize, seed: u32, blind: Blin
         Some(parts) if random.below(32) > 0 => mutate_parts(parts, &mut random, blind),
         _ => blindly(file, max_size.saturating_sub(file.len()), blind),
     };
-    match mutated.len() <= max_size {
-        true => repaired(mutated),
-        false => repaired(blindly(file, 0, blind)),
+    if mutated.len() <= max_size {
+        repaired(mutated)
+    } else {
+        repaired(blindly(file, 0, blind))
     }
 }
 

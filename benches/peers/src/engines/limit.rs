@@ -334,9 +334,10 @@ struct Words {
 
 impl Words {
     fn count(&self, limit: &Limit) -> u64 {
-        match self.checks.are_none() {
-            true => count_words(&self.sets, &self.none),
-            false => self.count_checked(limit),
+        if self.checks.are_none() {
+            count_words(&self.sets, &self.none)
+        } else {
+            self.count_checked(limit)
         }
     }
 

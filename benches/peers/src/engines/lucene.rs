@@ -69,9 +69,10 @@ impl Process {
     fn finish(mut self) -> Result<()> {
         self.input.flush()?;
         drop(self.input);
-        match self.child.wait()?.success() {
-            true => Ok(()),
-            false => Err("Lucene failed to build".into()),
+        if self.child.wait()?.success() {
+            Ok(())
+        } else {
+            Err("Lucene failed to build".into())
         }
     }
 }

@@ -214,13 +214,14 @@ impl Bitmaps {
     /// The matches as a set.
     fn matches(&self, question: &Question, lifted: Option<usize>) -> Cow<'_, RoaringBitmap> {
         let rows = self.candidates(question, lifted);
-        match has_only_sets(question) {
-            true => rows,
-            false => Cow::Owned(
+        if has_only_sets(question) {
+            rows
+        } else {
+            Cow::Owned(
                 rows.iter()
                     .filter(|&row| self.passes(question, row))
                     .collect(),
-            ),
+            )
         }
     }
 }

@@ -36,9 +36,10 @@ fn id(rowid: i64) -> u64 {
 fn token(term: &str) -> String {
     let mut token = String::with_capacity(term.len());
     for byte in term.bytes() {
-        match byte.is_ascii_alphanumeric() {
-            true => token.push(char::from(byte)),
-            false => token.push_str(&format!("_{byte:02x}")),
+        if byte.is_ascii_alphanumeric() {
+            token.push(char::from(byte))
+        } else {
+            token.push_str(&format!("_{byte:02x}"))
         }
     }
     token
@@ -269,9 +270,10 @@ impl Conditions {
         if !text.is_empty() {
             sql.push(format!("texts MATCH '{text}'"));
         }
-        let id = match text.is_empty() {
-            true => "s.id",
-            false => "texts.rowid",
+        let id = if text.is_empty() {
+            "s.id"
+        } else {
+            "texts.rowid"
         };
         let what = what.replace("{id}", id);
         let mut rest = rest.replace("{id}", id);

@@ -8,9 +8,12 @@ use signaldex::{Filter, Query};
 fn marks(title: &str, query: &str) -> String {
     let filter = Filter::from_query_string(query).expect("a filter");
     let pieces = marked::pieces(title, &filter);
-    let text = |piece: &marked::Piece| match piece.is_match {
-        true => format!("[{}]", piece.text),
-        false => piece.text.clone(),
+    let text = |piece: &marked::Piece| {
+        if piece.is_match {
+            format!("[{}]", piece.text)
+        } else {
+            piece.text.clone()
+        }
     };
     pieces.iter().map(text).collect()
 }
