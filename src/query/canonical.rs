@@ -3,83 +3,52 @@
 //! The canonical form of a filter lists its parts in the order of the parameters:
 //! `all=series a&country=germany`. Spaces separate the terms of a phrase, commas separate items, and
 //! separators within values are percent-encoded. It is part of the API: fingerprints in stored cursors
-//! and idempotency records depend on it, so a change needs another seed
-//! ([`fingerprint`](super::fingerprint)). The text form that can be
-//! parsed again is in [`written`](super::written).
+//! and idempotency records depend on it, so a change needs another seed of
+//! [fingerprints](super::fingerprint). The text form that can be parsed again is in
+//! [`written`](super::written).
 
 use std::fmt::{self, Write};
 
 use smallvec::SmallVec;
 
-use super::{Filter, FilterPart, Fingerprint, Order, Parameter, Phrase, Query, Start};
+use super::{Filter, FilterPart, Fingerprint, Order, Parameter, Phrase, Start};
 
 /// The length of most canonical forms at most. They need no allocation where only their hash is wanted.
 const FORM_BYTES: usize = 128;
 
-impl Filter {
-    /// The canonical form: filters in a fixed order with normalised values. Stable across releases.
-    ///
-    /// ```
-    /// use signaldex::Filter;
-    ///
-    /// let filter = Filter::from_query_string("country=GERMANY&q=Robots")?;
-    /// assert_eq!(filter.canonical(), "all=robots&country=germany");
-    /// # Ok::<(), signaldex::query::InvalidQuery>(())
-    /// ```
-    pub fn canonical(&self) -> String {
-        let form = form_of_filter(self).0;
-        String::from_utf8(form.into_vec()).expect("only text was added")
-    }
-
-    /// A fingerprint of the canonical form, stable across processes, platforms and releases.
-    ///
-    /// ```
-    /// use signaldex::Filter;
-    ///
-    /// let one = Filter::from_query_string("country=GERMANY&q=Robots")?;
-    /// let other = Filter::from_query_string("q=robots&country=germany")?;
-    /// assert_eq!(one.fingerprint(), other.fingerprint());
-    /// # Ok::<(), signaldex::query::InvalidQuery>(())
-    /// ```
-    pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(&form_of_filter(self).0)
-    }
+/// The canonical form of a filter; empty for none.
+pub(super) fn of_filter(filter: &Filter) -> String {
+    let form = form_of_filter(filter).0;
+    String::from_utf8(form.into_vec()).expect("only text was added")
 }
 
-impl Query {
-    /// The fingerprint of the whole query. Cost: a hash of the canonical form, once per query.
-    ///
-    /// ```
-    /// use signaldex::Query;
-    ///
-    /// let query = Query::from_query_string("q=robots")?;
-    /// let [same, other] = ["q=Robots&limit=50", "q=robots&page=2"].map(Query::from_query_string);
-    /// assert_eq!(query.fingerprint(), same?.fingerprint());
-    /// assert_ne!(query.fingerprint(), other?.fingerprint());
-    /// # Ok::<(), signaldex::query::InvalidQuery>(())
-    /// ```
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.derived
-            .query_fingerprint(|| fingerprint_of_query(self.filter_fingerprint(), self))
-    }
+/// The fingerprint of a filter.
+pub(super) fn fingerprint_of_filter(filter: &Filter) -> Fingerprint {
+    Fingerprint::of(&form_of_filter(filter).0)
 }
 
 /// The fingerprint of a query, from that of its filter and its other parameters.
-fn fingerprint_of_query(filter: Fingerprint, query: &Query) -> Fingerprint {
+pub(super) fn fingerprint_of_query(
+    filter: Fingerprint,
+    order: Order,
+    limit: usize,
+    start: &Start,
+    count_only: bool,
+) -> Fingerprint {
     let mut form = CanonicalForm::default();
     form.display(filter);
-    let order = match query.order {
+    let order = match order {
         Order::NewestFirst => "newest",
         Order::OldestFirst => "oldest",
     };
     form.value("order", order);
-    form.value("limit", query.limit);
-    match &query.start {
+    form.value("limit", limit);
+    match start {
         Start::First => {}
         Start::After(cursor) => form.value("start", cursor),
         Start::Page(number) => form.value("start", number),
     }
-    if query.count_only {
+    if count_only {
         form.value("countOnly", "true");
     }
     Fingerprint::of(&form.0)

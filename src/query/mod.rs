@@ -265,6 +265,25 @@ impl Query {
         self.derived.filter_fingerprint(&self.filter)
     }
 
+    /// The fingerprint of the whole query. Cost: a hash of the canonical form, once per query.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    ///
+    /// let query = Query::from_query_string("q=robots")?;
+    /// let [same, other] = ["q=Robots&limit=50", "q=robots&page=2"].map(Query::from_query_string);
+    /// assert_eq!(query.fingerprint(), same?.fingerprint());
+    /// assert_ne!(query.fingerprint(), other?.fingerprint());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.derived.query_fingerprint(|| {
+            let filter = self.filter_fingerprint();
+            let (limit, start) = (self.limit, &self.start);
+            canonical::fingerprint_of_query(filter, self.order, limit, start, self.count_only)
+        })
+    }
+
     /// The date used as today: that of the first page, if the query continues after a cursor.
     pub(crate) fn day(&self, today: Date) -> Date {
         match &self.start {
@@ -313,5 +332,32 @@ impl Filter {
         let (builder, []) =
             QueryBuilder::from_query_string(query_string, ParameterSet::FILTERS, []);
         builder.build().map(|query| query.filter)
+    }
+
+    /// The canonical form: filters in a fixed order with normalised values. Stable across releases.
+    ///
+    /// ```
+    /// use signaldex::Filter;
+    ///
+    /// let filter = Filter::from_query_string("country=GERMANY&q=Robots")?;
+    /// assert_eq!(filter.canonical(), "all=robots&country=germany");
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn canonical(&self) -> String {
+        canonical::of_filter(self)
+    }
+
+    /// A fingerprint of the canonical form, stable across processes, platforms and releases.
+    ///
+    /// ```
+    /// use signaldex::Filter;
+    ///
+    /// let one = Filter::from_query_string("country=GERMANY&q=Robots")?;
+    /// let other = Filter::from_query_string("q=robots&country=germany")?;
+    /// assert_eq!(one.fingerprint(), other.fingerprint());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn fingerprint(&self) -> Fingerprint {
+        canonical::fingerprint_of_filter(self)
     }
 }
