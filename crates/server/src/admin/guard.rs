@@ -14,48 +14,19 @@ use axum::response::{IntoResponse, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::time::Instant;
 
+use super::dashboard::Admin;
+use super::failed::{Failed, PageResult};
 use super::form::Form;
-use super::layout::{self, Failed};
+use super::layout;
 use super::seal::Nonce;
-use super::session::{NewSecret, Session};
+use super::session::Session;
 use super::token::TokenHash;
-use super::{Admin, Answer};
+use super::visit::Visit;
 
 /// The name of the session's cookie.
 pub(super) const COOKIE_NAME: &str = "signaldex_session";
 /// The field of a form that carries the session's token.
 pub(super) const FORM_TOKEN: &str = "form_token";
-
-/// A request with a valid session.
-pub(super) struct Visit {
-    pub(super) session: Arc<Session>,
-    pub(super) nonce: String,
-    /// The query string, as it was sent.
-    pub(super) query: String,
-    /// The fields of the submitted form; empty for GET requests.
-    pub(super) form: Form,
-    pub(super) parts: Parts,
-}
-
-/// Headers that mark a request as a prefetch.
-const PREFETCH_HEADERS: [&str; 3] = ["sec-purpose", "purpose", "x-moz"];
-
-impl Visit {
-    /// Takes the new secret to be shown once. It stays in the session until a GET request that is not a
-    /// prefetch shows it.
-    pub(super) fn take_secret(&self) -> Option<NewSecret> {
-        let is_shown = self.parts.method == Method::GET && !is_prefetch(&self.parts.headers);
-        is_shown.then(|| self.session.take_secret())?
-    }
-}
-
-fn is_prefetch(headers: &HeaderMap) -> bool {
-    let purposes = PREFETCH_HEADERS
-        .iter()
-        .filter_map(|name| headers.get(*name));
-    let mut purposes = purposes.filter_map(|purpose| purpose.to_str().ok());
-    purposes.any(|purpose| purpose.contains("prefetch"))
-}
 
 /// Admits requests with a session, and forms that belong to it.
 pub(super) async fn admit(State(admin): State<Admin>, request: Request, next: Next) -> Response {
@@ -66,7 +37,7 @@ pub(super) async fn admit(State(admin): State<Admin>, request: Request, next: Ne
 }
 
 /// Adds the session to a request, or returns the response that refuses it.
-async fn visit(admin: &Admin, request: Request) -> Result<Request, Answer> {
+async fn visit(admin: &Admin, request: Request) -> Result<Request, PageResult> {
     let (parts, body) = request.into_parts();
     let nonce = layout::nonce_of(&parts.extensions);
     let is_reading = parts.method == Method::GET || parts.method == Method::HEAD;
@@ -158,7 +129,7 @@ pub(super) async fn current_token(admin: &Admin) -> Result<Option<TokenHash>, Fa
     Ok(token.await?)
 }
 
-fn refuse(nonce: &Nonce, reason: &str) -> Answer {
+fn refuse(nonce: &Nonce, reason: &str) -> PageResult {
     layout::message(nonce, StatusCode::FORBIDDEN, "Request refused", reason)
 }
 

@@ -1,7 +1,5 @@
 //! The layout of pages, rendering, and the error page.
 
-use std::fmt::Display;
-
 use askama::Template;
 use axum::Extension;
 use axum::body::Body;
@@ -9,11 +7,10 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, LOCATION};
 use axum::http::{Extensions, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use super::guard::Visit;
+use super::assets;
+use super::failed::PageResult;
 use super::seal::Nonce;
-use super::{Answer, assets};
-use crate::problem::Problem;
-use crate::state::StateError;
+use super::visit::Visit;
 
 /// The layout around the content of a page.
 pub(super) struct PageLayout<'a> {
@@ -39,10 +36,6 @@ pub(super) struct Fact {
     pub(super) value: String,
     pub(super) note: String,
 }
-
-/// A page that could not be rendered. The cause is logged.
-#[derive(Debug)]
-pub(super) struct Failed(StatusCode);
 
 #[derive(Template)]
 #[template(path = "message.html", config = "src/admin/askama.toml")]
@@ -117,61 +110,8 @@ impl Fact {
     }
 }
 
-impl Failed {
-    pub(super) fn of(cause: &dyn Display) -> Failed {
-        tracing::error!(
-            cause = format_args!("{cause:#}"),
-            "a page could not be made"
-        );
-        Failed(StatusCode::INTERNAL_SERVER_ERROR)
-    }
-}
-
-impl From<Problem> for Failed {
-    fn from(problem: Problem) -> Failed {
-        Failed(problem.code.status())
-    }
-}
-
-impl From<StateError> for Failed {
-    fn from(error: StateError) -> Failed {
-        Failed::of(&error)
-    }
-}
-
-impl From<signaldex::Error> for Failed {
-    fn from(error: signaldex::Error) -> Failed {
-        Failed::of(&error)
-    }
-}
-
-impl From<askama::Error> for Failed {
-    fn from(error: askama::Error) -> Failed {
-        Failed::of(&error)
-    }
-}
-
-impl From<tokio::task::JoinError> for Failed {
-    fn from(error: tokio::task::JoinError) -> Failed {
-        Failed::of(&error)
-    }
-}
-
-impl IntoResponse for Failed {
-    /// Plain text, because rendering may be what failed.
-    fn into_response(self) -> Response {
-        let text = match self.0 {
-            StatusCode::SERVICE_UNAVAILABLE => {
-                "The state could not be read in time; try again later.\n"
-            }
-            _ => "The page could not be rendered; see the service's log.\n",
-        };
-        (self.0, text).into_response()
-    }
-}
-
 /// Renders a page.
-pub(super) fn render(status: StatusCode, page: &impl Template) -> Answer {
+pub(super) fn render(status: StatusCode, page: &impl Template) -> PageResult {
     let html = page.render()?;
     Ok((status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
 }
@@ -187,24 +127,24 @@ pub(super) fn download(content_type: &'static str, name: &str, body: impl Into<B
 }
 
 /// Redirects to a page after a form was processed.
-pub(super) fn see(path: &str) -> Answer {
+pub(super) fn see(path: &str) -> PageResult {
     Ok((StatusCode::SEE_OTHER, [(LOCATION, path.to_owned())]).into_response())
 }
 
 /// A page with just a message.
-pub(super) fn message(nonce: &Nonce, status: StatusCode, title: &str, text: &str) -> Answer {
+pub(super) fn message(nonce: &Nonce, status: StatusCode, title: &str, text: &str) -> PageResult {
     let layout = PageLayout::open(nonce, title);
     render(status, &Message { layout, text })
 }
 
 /// The same for a page that needs a session.
-pub(super) fn message_of(visit: &Visit, status: StatusCode, title: &str, text: &str) -> Answer {
+pub(super) fn message_of(visit: &Visit, status: StatusCode, title: &str, text: &str) -> PageResult {
     let layout = PageLayout::of(visit, title);
     render(status, &Message { layout, text })
 }
 
 /// There is no such page.
-pub(super) async fn not_found(Extension(nonce): Extension<Nonce>) -> Answer {
+pub(super) async fn not_found(Extension(nonce): Extension<Nonce>) -> PageResult {
     let text = "There is no page at this address.";
     message(&nonce, StatusCode::NOT_FOUND, "Page not found", text)
 }

@@ -13,6 +13,8 @@
 //! Pages are rendered on the threads for blocking work, so that they never delay a client's request.
 
 mod assets;
+mod dashboard;
+mod failed;
 mod figures;
 mod form;
 mod guard;
@@ -29,77 +31,33 @@ mod slow;
 mod storage;
 mod token;
 mod usage;
+mod visit;
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::State;
-use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Extension, Router, middleware};
 use tokio::net::TcpListener;
 
+pub use dashboard::{Admin, AdminSettings};
 pub use token::AdminToken;
 
 pub(crate) use token::TokenHash;
 
-use self::guard::Visit;
-use self::layout::Failed;
-use self::session::Sessions;
+use self::failed::{Failed, PageResult};
+use self::visit::Visit;
 use super::admin_host;
 use super::server::{metrics_routes, serve_routes};
-use super::service::Service;
-
-/// Settings of the dashboard.
-#[derive(Clone, Debug)]
-pub struct AdminSettings {
-    /// The public URL of the API, for command lines to copy.
-    pub public_url: String,
-    /// How long a session lasts.
-    pub session_time: Duration,
-}
-
-impl Default for AdminSettings {
-    /// The default address of `signaldex serve`, and sessions of a working day.
-    fn default() -> AdminSettings {
-        AdminSettings {
-            public_url: "http://127.0.0.1:8080".to_owned(),
-            session_time: Duration::from_secs(12 * 60 * 60),
-        }
-    }
-}
-
-/// The dashboard and the search page of a service. Clones share everything.
-#[derive(Clone)]
-pub struct Admin(Arc<Shared>);
-
-struct Shared {
-    service: Service,
-    settings: AdminSettings,
-    sessions: Sessions,
-}
-
-/// A page, or the failure to render it.
-type Answer = Result<Response, Failed>;
 
 /// Renders a page for a session.
-type PageMaker = fn(&Admin, &Visit) -> Answer;
+type PageMaker = fn(&Admin, &Visit) -> PageResult;
 
 /// A page being rendered.
-type PageFuture = Pin<Box<dyn Future<Output = Answer> + Send>>;
+type PageFuture = Pin<Box<dyn Future<Output = PageResult> + Send>>;
 
 impl Admin {
-    /// Creates the dashboard of a service. Users sign in with the admin token of the service's
-    /// [`State`](super::State), which [`first_admin_token`](super::State::first_admin_token) creates.
-    pub fn new(service: Service, settings: AdminSettings) -> Admin {
-        Admin(Arc::new(Shared {
-            sessions: Sessions::new(settings.session_time),
-            service,
-            settings,
-        }))
-    }
-
     /// The routes below `/`: pages, assets, and `/metrics`. They answer to any `Host`; a host that mounts them
     /// decides which it serves.
     pub fn router(&self) -> Router {

@@ -8,10 +8,11 @@ use askama::Template;
 use axum::http::StatusCode;
 use time::UtcDateTime;
 
+use super::dashboard::Admin;
+use super::failed::PageResult;
 use super::figures;
-use super::guard::Visit;
 use super::layout::{self, Fact, PageLayout};
-use super::{Admin, Answer};
+use super::visit::Visit;
 use crate::activity::TodaysTimes;
 use crate::keys::KeyStatus;
 use crate::metering::{Counter, Counts, Month};
@@ -62,7 +63,7 @@ struct FirstSteps {
     has_key: bool,
 }
 
-pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
+pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let service = &admin.0.service;
     let now = service.0.state.now();
     service.record_requests();

@@ -6,12 +6,13 @@ use std::collections::hash_map::Entry;
 use askama::Template;
 use axum::http::StatusCode;
 
+use super::dashboard::Admin;
+use super::failed::PageResult;
 use super::figures;
 use super::form::{Choice, Form};
-use super::guard::Visit;
 use super::key_choices::KeyChoices;
 use super::layout::{self, PageLayout};
-use super::{Admin, Answer};
+use super::visit::Visit;
 use crate::activity::{KEPT_MAX, RecentRequest};
 use crate::keys::KeyRecord;
 
@@ -45,7 +46,7 @@ struct Line {
     request_id: String,
 }
 
-pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
+pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let service = &admin.0.service.0;
     let form = Form::parse(visit.query.as_bytes());
     let keys = KeyChoices::read(&service.state, form.value("key"))?;

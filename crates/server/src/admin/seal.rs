@@ -9,8 +9,8 @@ use axum::http::header::{
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::Admin;
-use super::layout::Failed;
+use super::dashboard::Admin;
+use super::failed::Failed;
 use crate::keys;
 
 /// Random bytes of a nonce.

@@ -105,7 +105,7 @@ impl Session {
         *self.lock() = Some(secret);
     }
 
-    /// Takes the new secret to be shown once. Only for [`Visit`](super::guard::Visit).
+    /// Takes the new secret to be shown once. Only for [`Visit`](super::visit::Visit).
     pub(super) fn take_secret(&self) -> Option<NewSecret> {
         self.lock().take()
     }

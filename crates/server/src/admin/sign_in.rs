@@ -9,12 +9,14 @@ use axum::http::StatusCode;
 use axum::http::header::{HeaderMap, LOCATION, SET_COOKIE};
 use axum::response::{IntoResponse, Response};
 
+use super::dashboard::Admin;
+use super::failed::PageResult;
 use super::form::Form;
-use super::guard::{self, COOKIE_NAME, Visit};
-use super::layout::{self, Failed, PageLayout};
+use super::guard::{self, COOKIE_NAME};
+use super::layout::{self, PageLayout};
 use super::seal::Nonce;
 use super::token::TokenHash;
-use super::{Admin, Answer};
+use super::visit::Visit;
 use crate::request;
 
 /// The page after signing in, by default.
@@ -34,7 +36,7 @@ pub(super) async fn ask(
     State(admin): State<Admin>,
     Extension(nonce): Extension<Nonce>,
     request: Request,
-) -> Answer {
+) -> PageResult {
     let form = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
     let next = own_path(form.value("next"));
     if guard::session_of(&admin, request.headers())
@@ -55,7 +57,7 @@ pub(super) async fn enter(
     State(admin): State<Admin>,
     Extension(nonce): Extension<Nonce>,
     request: Request,
-) -> Answer {
+) -> PageResult {
     let (parts, body) = request.into_parts();
     let form = if guard::is_same_origin(&parts.headers) {
         Form::read(body).await.unwrap_or_default()
@@ -76,7 +78,7 @@ pub(super) async fn enter(
 }
 
 /// Ends the session.
-pub(super) fn leave(admin: &Admin, visit: &Visit) -> Answer {
+pub(super) fn leave(admin: &Admin, visit: &Visit) -> PageResult {
     let headers = &visit.parts.headers;
     if let Some(cookie) = guard::cookie(headers) {
         admin.0.sessions.end(cookie);
@@ -85,7 +87,7 @@ pub(super) fn leave(admin: &Admin, visit: &Visit) -> Answer {
     Ok(([(SET_COOKIE, cookie)], to("/sign-in")).into_response())
 }
 
-fn show(nonce: &Nonce, status: StatusCode, notice: &str, error: &str, next: &str) -> Answer {
+fn show(nonce: &Nonce, status: StatusCode, notice: &str, error: &str, next: &str) -> PageResult {
     let layout = PageLayout::open(nonce, "Sign in");
     let page = SignIn {
         layout,
@@ -120,12 +122,6 @@ fn set_cookie(value: &str, lifetime: Duration, headers: &HeaderMap) -> String {
         ""
     };
     format!("{COOKIE_NAME}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
-}
-
-impl From<getrandom::Error> for Failed {
-    fn from(error: getrandom::Error) -> Failed {
-        Failed::of(&error)
-    }
 }
 
 #[cfg(test)]

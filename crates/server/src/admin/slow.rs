@@ -3,12 +3,13 @@
 use askama::Template;
 use axum::http::StatusCode;
 
+use super::dashboard::Admin;
+use super::failed::PageResult;
 use super::figures;
 use super::form::Form;
-use super::guard::Visit;
 use super::layout::{self, PageLayout};
 use super::search::{Plan, QueryText};
-use super::{Admin, Answer};
+use super::visit::Visit;
 use crate::slow::SlowQuery;
 use signaldex::Query;
 
@@ -34,7 +35,7 @@ struct Line {
     is_shown: bool,
 }
 
-pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
+pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let form = Form::parse(visit.query.as_bytes());
     let queries = admin.0.service.0.slow_queries.all();
     let keys = admin.0.service.0.state.keys()?;

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use askama::Template;
 use axum::http::StatusCode;
 
+use super::dashboard::Admin;
+use super::failed::PageResult;
 use super::figures;
-use super::guard::Visit;
 use super::layout::{self, Fact, PageLayout};
-use super::{Admin, Answer};
+use super::visit::Visit;
 use crate::corpus::{ClusterStatus, NodeStatus, ShardStatus};
 use crate::following::Reported;
 use crate::service::Today;
@@ -60,7 +61,7 @@ struct Section {
     share: u64,
 }
 
-pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
+pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let corpus = &admin.0.service.0.corpus;
     let index = corpus.index();
     let cluster = corpus.cluster().unwrap_or_default();

@@ -4,12 +4,13 @@ use askama::Template;
 use axum::http::StatusCode;
 
 use super::fields::{self, KeyFields};
+use crate::admin::dashboard::Admin;
+use crate::admin::failed::PageResult;
 use crate::admin::figures;
 use crate::admin::form::Form;
-use crate::admin::guard::Visit;
 use crate::admin::layout::{self, PageLayout};
 use crate::admin::session::NewSecret;
-use crate::admin::{Admin, Answer};
+use crate::admin::visit::Visit;
 use crate::keys::{KeyRecord, KeyStatus};
 use crate::state::StateError;
 
@@ -30,7 +31,7 @@ struct Page<'a> {
 }
 
 /// The page of a key.
-pub(in crate::admin) fn edit(admin: &Admin, visit: &Visit) -> Answer {
+pub(in crate::admin) fn edit(admin: &Admin, visit: &Visit) -> PageResult {
     let form = Form::parse(visit.query.as_bytes());
     let Some(key) = find(admin, form.value("id"))? else {
         return not_found(visit);
@@ -41,7 +42,7 @@ pub(in crate::admin) fn edit(admin: &Admin, visit: &Visit) -> Answer {
 }
 
 /// Saves the settings of a key.
-pub(in crate::admin) fn save(admin: &Admin, visit: &Visit) -> Answer {
+pub(in crate::admin) fn save(admin: &Admin, visit: &Visit) -> PageResult {
     let Some(key) = find(admin, visit.form.value("id"))? else {
         return not_found(visit);
     };
@@ -66,7 +67,7 @@ pub(in crate::admin) fn save(admin: &Admin, visit: &Visit) -> Answer {
 }
 
 /// Replaces the secret of a key and redirects to the table, which shows it.
-pub(in crate::admin) fn rotate(admin: &Admin, visit: &Visit) -> Answer {
+pub(in crate::admin) fn rotate(admin: &Admin, visit: &Visit) -> PageResult {
     let id = visit.form.value("id");
     let Some(secret) = admin.0.service.0.state.rotate_key(id)? else {
         return not_found(visit);
@@ -88,7 +89,7 @@ fn find(admin: &Admin, id: &str) -> Result<Option<KeyRecord>, StateError> {
     admin.0.service.0.state.key(id)
 }
 
-fn not_found(visit: &Visit) -> Answer {
+fn not_found(visit: &Visit) -> PageResult {
     let text = "There is no such key, or it is revoked.";
     layout::message_of(visit, StatusCode::NOT_FOUND, "Key not found", text)
 }
@@ -99,7 +100,7 @@ fn show(
     status: StatusCode,
     key: &KeyRecord,
     (fields, is_saved): (KeyFields, bool),
-) -> Answer {
+) -> PageResult {
     let page = Page {
         layout: PageLayout::under(visit, "API key", "/keys"),
         fields,

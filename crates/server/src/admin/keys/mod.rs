@@ -15,11 +15,12 @@ pub(super) use edit::{edit, rotate, save};
 
 use self::fields::KeyFields;
 use self::table::Table;
+use super::dashboard::Admin;
+use super::failed::PageResult;
 use super::form::Form;
-use super::guard::Visit;
 use super::layout::{self, PageLayout};
 use super::session::NewSecret;
-use super::{Admin, Answer};
+use super::visit::Visit;
 use crate::metering::Month;
 
 #[derive(Template)]
@@ -40,12 +41,12 @@ struct Secret {
     is_rotated: bool,
 }
 
-pub(super) fn list(admin: &Admin, visit: &Visit) -> Answer {
+pub(super) fn list(admin: &Admin, visit: &Visit) -> PageResult {
     show(admin, visit, StatusCode::OK, KeyFields::of_new())
 }
 
 /// Creates a key and redirects to the table, which shows it, so that reloading creates no further key.
-pub(super) fn create(admin: &Admin, visit: &Visit) -> Answer {
+pub(super) fn create(admin: &Admin, visit: &Visit) -> PageResult {
     let now = admin.0.service.0.state.now();
     let new = match fields::read(&visit.form, now, None) {
         Ok(new) => new,
@@ -66,7 +67,7 @@ pub(super) fn create(admin: &Admin, visit: &Visit) -> Answer {
 }
 
 /// Revokes a key.
-pub(super) fn revoke(admin: &Admin, visit: &Visit) -> Answer {
+pub(super) fn revoke(admin: &Admin, visit: &Visit) -> PageResult {
     let id = visit.form.value("id");
     if admin.0.service.0.state.revoke_key(id)? {
         tracing::info!(key = id, "a key was revoked in the dashboard");
@@ -75,7 +76,7 @@ pub(super) fn revoke(admin: &Admin, visit: &Visit) -> Answer {
     layout::see("/keys")
 }
 
-fn show(admin: &Admin, visit: &Visit, status: StatusCode, fields: KeyFields) -> Answer {
+fn show(admin: &Admin, visit: &Visit, status: StatusCode, fields: KeyFields) -> PageResult {
     let now = admin.0.service.0.state.now();
     let wanted = Form::parse(visit.query.as_bytes());
     let secret = visit.take_secret().map(|secret| Secret {

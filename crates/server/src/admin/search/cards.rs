@@ -4,8 +4,12 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::marked::{self, Piece};
 use crate::admin::figures;
-use signaldex::{Company, Funding, Signal};
-use signaldex::{Filter, Found};
+use signaldex::json::text_bytes;
+use signaldex::query::limits::PAGE_BYTES_MAX;
+use signaldex::{Company, Filter, Found, Funding, Page, Signal, Snapshot};
+
+/// Bytes of texts on a page, which ends early with more: half of a page of the API, because HTML takes more.
+pub(super) const CARDS_BYTES_MAX: usize = PAGE_BYTES_MAX / 2;
 
 /// A found signal.
 pub(super) struct Card {
@@ -52,6 +56,35 @@ impl Card {
             company_link: company_link(&company.slug),
         }
     }
+}
+
+/// The signals of a page with their companies, as many as there is room for. The API omits company details, but
+/// on a page for people they are worth another look-up.
+pub(super) fn cards_of(
+    snapshot: &Snapshot,
+    page: &Page,
+    filter: &Filter,
+) -> Result<Vec<Card>, signaldex::Error> {
+    let mut cards = Vec::with_capacity(page.len());
+    let mut room = CARDS_BYTES_MAX;
+    for id in page.ids() {
+        let Some(found) = snapshot.signal(id)? else {
+            continue;
+        };
+        if !take_room(&mut room, &found, cards.is_empty()) {
+            break;
+        }
+        cards.push(Card::of(&found, filter));
+    }
+    Ok(cards)
+}
+
+/// Takes the room of a signal's texts; the first always has room.
+pub(super) fn take_room(room: &mut usize, found: &Found<'_>, is_first: bool) -> bool {
+    let bytes = text_bytes(&found.signal);
+    let has_room = is_first || bytes <= *room;
+    *room = room.saturating_sub(bytes);
+    has_room
 }
 
 /// The URL of a company's page.

@@ -8,9 +8,11 @@ use axum::response::IntoResponse;
 use time::Date;
 use tokio::sync::mpsc;
 
-use crate::admin::guard::Visit;
-use crate::admin::layout::{self, Failed};
-use crate::admin::{Admin, Answer};
+use super::messages;
+use crate::admin::dashboard::Admin;
+use crate::admin::failed::{Failed, PageResult};
+use crate::admin::layout;
+use crate::admin::visit::Visit;
 use crate::corpus::{self, ExportFormat, ExportRequest, export_header, export_slice};
 use crate::export::{self, ExportBody, Part};
 use crate::search;
@@ -18,7 +20,7 @@ use signaldex::json::Rendering;
 use signaldex::{Query, Snapshot};
 
 /// The page, as answered by the API.
-pub(in crate::admin) fn as_json(admin: &Admin, visit: &Visit) -> Answer {
+pub(in crate::admin) fn as_json(admin: &Admin, visit: &Visit) -> PageResult {
     found(admin, visit, |snapshot, query, today| {
         let body = if query.count_only() {
             let count = snapshot.count(query.filter(), today)?;
@@ -27,7 +29,7 @@ pub(in crate::admin) fn as_json(admin: &Admin, visit: &Visit) -> Answer {
             let page = corpus::page(snapshot, query, today, Rendering::Whole)?;
             match search::without_gap(page, query) {
                 Ok(page) => search::body(page),
-                Err(error) => return super::invalid(visit, &error.message),
+                Err(error) => return messages::invalid(visit, &error.message),
             }
         };
         Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
@@ -35,17 +37,17 @@ pub(in crate::admin) fn as_json(admin: &Admin, visit: &Visit) -> Answer {
 }
 
 /// All matches as CSV.
-pub(in crate::admin) fn as_csv(admin: &Admin, visit: &Visit) -> Answer {
+pub(in crate::admin) fn as_csv(admin: &Admin, visit: &Visit) -> PageResult {
     all(admin, visit, ExportFormat::Csv, "signals.csv")
 }
 
 /// All matches as NDJSON.
-pub(in crate::admin) fn as_ndjson(admin: &Admin, visit: &Visit) -> Answer {
+pub(in crate::admin) fn as_ndjson(admin: &Admin, visit: &Visit) -> PageResult {
     all(admin, visit, ExportFormat::Ndjson, "signals.ndjson")
 }
 
 /// Streams a file of all matches.
-fn all(admin: &Admin, visit: &Visit, format: ExportFormat, name: &str) -> Answer {
+fn all(admin: &Admin, visit: &Visit, format: ExportFormat, name: &str) -> PageResult {
     found(admin, visit, |snapshot, query, today| {
         let request = ExportRequest {
             filter: query.filter().clone(),
@@ -91,14 +93,14 @@ fn send_all(snapshot: &Snapshot, request: ExportRequest, today: Date, parts: &mp
 fn found(
     admin: &Admin,
     visit: &Visit,
-    answer: impl FnOnce(&Arc<Snapshot>, &Query, Date) -> Answer,
-) -> Answer {
+    answer: impl FnOnce(&Arc<Snapshot>, &Query, Date) -> PageResult,
+) -> PageResult {
     let service = &admin.0.service.0;
     let Some(index) = service.corpus.index() else {
-        return super::no_index(visit, "Search");
+        return messages::no_index(visit, "Search");
     };
     match Query::from_query_string(&visit.query) {
         Ok(query) => answer(&index.snapshot(), &query, service.today()),
-        Err(invalid) => super::invalid(visit, &invalid.to_string()),
+        Err(invalid) => messages::invalid(visit, &invalid.to_string()),
     }
 }

@@ -4,9 +4,11 @@
 //! directly, so nothing is charged.
 
 mod cards;
+mod chips;
 mod choices;
 mod download;
 mod marked;
+mod messages;
 mod news;
 mod plan;
 mod query_text;
@@ -29,25 +31,20 @@ pub(super) use plan::Plan;
 pub(super) use query_text::QueryText;
 pub(super) use record::{company, signal};
 
-use self::cards::Card;
+use self::cards::{Card, cards_of};
+use self::chips::{Chip, chips};
 use self::choices::{Choice, Choices};
+use self::messages::{invalid, no_index};
 use self::words::WordedFault;
+use super::dashboard::Admin;
+use super::failed::PageResult;
 use super::figures;
 use super::form::Form;
-use super::guard::Visit;
 use super::layout::{self, PageLayout};
-use super::{Admin, Answer};
+use super::visit::Visit;
 use crate::search;
-use signaldex::json::text_bytes;
-use signaldex::query::limits::PAGE_BYTES_MAX;
-use signaldex::query::{Parameter, ParameterError, Start};
+use signaldex::query::{ParameterError, Start};
 use signaldex::{Filter, Query, Snapshot};
-
-/// The path of the page.
-const PATH: &str = "/search";
-
-/// Bytes of texts on a page, which ends early with more: half of a page of the API, because HTML takes more.
-const CARDS_BYTES_MAX: usize = PAGE_BYTES_MAX / 2;
 
 /// Default number of signals on a page.
 const DEFAULT_LIMIT: &str = "10";
@@ -63,13 +60,6 @@ struct Page<'a> {
     found: Option<Found>,
     curl: String,
     rust: String,
-}
-
-/// An active filter with the URL that removes it.
-struct Chip {
-    name: String,
-    value: String,
-    without: String,
 }
 
 /// The result of a query.
@@ -88,7 +78,7 @@ struct Found {
     plan: Plan,
 }
 
-pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
+pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let mut text = QueryText::of(&Form::parse(visit.query.as_bytes()));
     if !text.has("limit") {
         text = text.with("limit", DEFAULT_LIMIT);
@@ -175,61 +165,6 @@ fn find(
         next_page,
         plan: Plan::of(&explanation),
     }))
-}
-
-/// The signals of a page with their companies, as many as there is room for. The API omits company details, but
-/// on a page for people they are worth another look-up.
-fn cards_of(
-    snapshot: &Snapshot,
-    page: &signaldex::Page,
-    filter: &Filter,
-) -> Result<Vec<Card>, signaldex::Error> {
-    let mut cards = Vec::with_capacity(page.len());
-    let mut room = CARDS_BYTES_MAX;
-    for id in page.ids() {
-        let Some(found) = snapshot.signal(id)? else {
-            continue;
-        };
-        if !take_room(&mut room, &found, cards.is_empty()) {
-            break;
-        }
-        cards.push(Card::of(&found, filter));
-    }
-    Ok(cards)
-}
-
-/// Takes the room of a signal's texts; the first always has room.
-fn take_room(room: &mut usize, found: &signaldex::Found<'_>, is_first: bool) -> bool {
-    let bytes = text_bytes(&found.signal);
-    let has_room = is_first || bytes <= *room;
-    *room = room.saturating_sub(bytes);
-    has_room
-}
-
-fn invalid(visit: &Visit, text: &str) -> Answer {
-    layout::message_of(visit, StatusCode::BAD_REQUEST, "Invalid search", text)
-}
-
-/// The page of a cluster node, which has only part of the corpus.
-fn no_index(visit: &Visit, title: &str) -> Answer {
-    let text = "This page needs a local index, and this node is part of a cluster. Use \
-                /api/v1/signals instead.";
-    layout::message_of(visit, StatusCode::NOT_IMPLEMENTED, title, text)
-}
-
-/// One chip per filter of a query string.
-fn chips(text: &QueryText) -> Vec<Chip> {
-    let is_filter = |name: &str| Parameter::of_name(name).is_none_or(Parameter::is_filter);
-    let chip = |(name, value): &(String, String)| Chip {
-        name: name.clone(),
-        value: value.clone(),
-        without: text.without(name).without("cursor").link(),
-    };
-    let pairs = text.pairs().iter();
-    pairs
-        .filter(|(name, _)| is_filter(name))
-        .map(chip)
-        .collect()
 }
 
 impl Page<'_> {

@@ -6,12 +6,15 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use time::Date;
 
-use super::cards::Card;
-use super::{CARDS_BYTES_MAX, Chip, QueryText, chips, no_index, take_room};
+use super::cards::{CARDS_BYTES_MAX, Card, take_room};
+use super::chips::{Chip, chips};
+use super::messages::no_index;
+use super::query_text::QueryText;
+use crate::admin::dashboard::Admin;
+use crate::admin::failed::PageResult;
 use crate::admin::form::Form;
-use crate::admin::guard::Visit;
 use crate::admin::layout::{self, PageLayout};
-use crate::admin::{Admin, Answer};
+use crate::admin::visit::Visit;
 use signaldex::{Change, Filter, Position, PositionError, Snapshot};
 
 /// The path of the page.
@@ -50,7 +53,7 @@ struct News {
     has_more: bool,
 }
 
-pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> Answer {
+pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let service = &admin.0.service.0;
     let Some(index) = service.corpus.index() else {
         return no_index(visit, "What is new");
@@ -97,7 +100,7 @@ pub(super) fn link(text: &QueryText, since: &Position) -> String {
     format!("{PATH}?{}", text.with("since", &since.to_string()))
 }
 
-fn invalid_page(visit: &Visit, text: &str) -> Answer {
+fn invalid_page(visit: &Visit, text: &str) -> PageResult {
     layout::message_of(visit, StatusCode::BAD_REQUEST, "What is new", text)
 }
 

@@ -4,9 +4,11 @@ use std::fmt;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
-use super::PATH;
 use crate::admin::form::Form;
 use signaldex::query::{Parameter, ParameterKind};
+
+/// The path of the search page.
+pub(super) const PATH: &str = "/search";
 
 /// Characters escaped as `%XX`, so that the text is valid in a query string, in shell quotes and in a Rust
 /// string. Everything else stays readable.

@@ -4,12 +4,14 @@ use askama::Template;
 use axum::http::StatusCode;
 use percent_encoding::percent_decode_str;
 
-use super::QueryText;
 use super::cards::{self, Card};
+use super::messages::no_index;
+use super::query_text::{PATH, QueryText};
+use crate::admin::dashboard::Admin;
+use crate::admin::failed::PageResult;
 use crate::admin::figures;
-use crate::admin::guard::Visit;
 use crate::admin::layout::{self, PageLayout};
-use crate::admin::{Admin, Answer};
+use crate::admin::visit::Visit;
 use signaldex::{Company, CompanyProfile, Signal};
 use signaldex::{Found, Query, SignalId};
 
@@ -51,9 +53,9 @@ struct Line {
     link: Option<String>,
 }
 
-pub(in crate::admin) fn signal(admin: &Admin, visit: &Visit) -> Answer {
+pub(in crate::admin) fn signal(admin: &Admin, visit: &Visit) -> PageResult {
     let Some(index) = admin.0.service.0.corpus.index() else {
-        return super::no_index(visit, "Signal");
+        return no_index(visit, "Signal");
     };
     let id: Option<SignalId> = last_segment(visit).parse().ok();
     let snapshot = index.snapshot();
@@ -65,7 +67,7 @@ pub(in crate::admin) fn signal(admin: &Admin, visit: &Visit) -> Answer {
         return not_found(visit, "There is no signal with this id.");
     };
     let page = SignalPage {
-        layout: PageLayout::under(visit, "Signal", super::PATH),
+        layout: PageLayout::under(visit, "Signal", PATH),
         title: signal.title.to_string(),
         evidence: text(signal.evidence.as_deref()),
         facts: signal_facts(signal),
@@ -78,10 +80,10 @@ pub(in crate::admin) fn signal(admin: &Admin, visit: &Visit) -> Answer {
     layout::render(StatusCode::OK, &page)
 }
 
-pub(in crate::admin) fn company(admin: &Admin, visit: &Visit) -> Answer {
+pub(in crate::admin) fn company(admin: &Admin, visit: &Visit) -> PageResult {
     let service = &admin.0.service.0;
     let Some(index) = service.corpus.index() else {
-        return super::no_index(visit, "Company");
+        return no_index(visit, "Company");
     };
     let slug = last_segment(visit);
     let (snapshot, today) = (index.snapshot(), service.today());
@@ -94,14 +96,14 @@ pub(in crate::admin) fn company(admin: &Admin, visit: &Visit) -> Answer {
     let signals = match Query::from_query_string(&of_company.to_string()) {
         Ok(query) => {
             let page = snapshot.search(&query, today)?;
-            super::cards_of(&snapshot, &page, query.filter())?
+            cards::cards_of(&snapshot, &page, query.filter())?
         }
         // No query can name this slug, for example because it is too long.
         Err(_) => Vec::new(),
     };
     let company = &profile.company;
     let page = CompanyPage {
-        layout: PageLayout::under(visit, "Company", super::PATH),
+        layout: PageLayout::under(visit, "Company", PATH),
         name: company.name.to_string(),
         tagline: text(company.tagline.as_deref()),
         about: text(company.about.as_deref()),
@@ -120,7 +122,7 @@ fn last_segment(visit: &Visit) -> String {
     percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }
 
-fn not_found(visit: &Visit, text: &str) -> Answer {
+fn not_found(visit: &Visit, text: &str) -> PageResult {
     layout::message_of(visit, StatusCode::NOT_FOUND, "Not found", text)
 }
 

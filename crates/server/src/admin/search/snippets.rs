@@ -1,6 +1,6 @@
 //! Code snippets of the search, for clients and hosts.
 
-use super::QueryText;
+use super::query_text::QueryText;
 
 /// A shell command. The key is in a variable, so that it does not appear in the history.
 pub(super) fn curl(public_url: &str, text: &QueryText) -> String {

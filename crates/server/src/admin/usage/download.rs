@@ -1,14 +1,16 @@
 //! Usage and requests as CSV.
 
 use super::periods::Period;
+use crate::admin::dashboard::Admin;
+use crate::admin::failed::PageResult;
 use crate::admin::form::Form;
-use crate::admin::guard::Visit;
-use crate::admin::{Admin, Answer, layout};
+use crate::admin::layout;
+use crate::admin::visit::Visit;
 use crate::metering::Counter;
 use signaldex::json::write_csv_cell;
 
 /// Usage by month or day and key.
-pub(in crate::admin) fn usage(admin: &Admin, visit: &Visit) -> Answer {
+pub(in crate::admin) fn usage(admin: &Admin, visit: &Visit) -> PageResult {
     let form = Form::parse(visit.query.as_bytes());
     let (period, key) = (Period::of_name(form.value("by")), form.value("key"));
     let (_, from) = period.shown(admin.0.service.0.state.now().date());
@@ -30,7 +32,7 @@ pub(in crate::admin) fn usage(admin: &Admin, visit: &Visit) -> Answer {
 }
 
 /// Requests by day, key, endpoint and status.
-pub(in crate::admin) fn requests(admin: &Admin, visit: &Visit) -> Answer {
+pub(in crate::admin) fn requests(admin: &Admin, visit: &Visit) -> PageResult {
     let form = Form::parse(visit.query.as_bytes());
     let (period, key) = (Period::of_name(form.value("by")), form.value("key"));
     let (_, from) = period.shown(admin.0.service.0.state.now().date());

@@ -16,13 +16,14 @@ pub(super) use download::{requests as download_requests, usage as download};
 
 use self::periods::{Period, Usage};
 use self::requests::Requests;
+use super::dashboard::Admin;
+use super::failed::PageResult;
 use super::figures;
 use super::form::{Choice, Form};
-use super::guard::Visit;
 use super::key_choices::KeyChoices;
 use super::layout::{self, PageLayout};
 use super::overview::{name_of, sum};
-use super::{Admin, Answer};
+use super::visit::Visit;
 use crate::keys::KeyRecord;
 use crate::metering::{Counter, Counts, Month};
 use crate::state::{KeysWanted, State, StateError};
@@ -86,7 +87,7 @@ struct Line {
     counts: Vec<String>,
 }
 
-pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
+pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let form = Form::parse(visit.query.as_bytes());
     let mut counters = Counter::ALL.into_iter();
     let counter = counters.find(|counter| counter.as_str() == form.value("counter"));
