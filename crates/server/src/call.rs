@@ -12,10 +12,8 @@ use super::deadline::Deadline;
 use super::keyring::{Key, Rate};
 use super::keys::{KeyHash, KeyRecord, Scope};
 use super::metering::Month;
-use super::pages;
 use super::principal::Principal;
 use super::problem::{Code, Problem};
-use super::replay::Replay;
 use super::service::Shared;
 use super::state::Arrival;
 use signaldex::json::Rendering;
@@ -77,7 +75,7 @@ impl<'a> Call<'a> {
         if service.state.is_lost() {
             let check = |service: &Shared| Ok(service.state.check_files().is_err());
             if service.read(deadline.at(), check).await? {
-                return Err(pages::state_is_lost());
+                return Err(state_is_lost());
             }
         }
         let now = service.state.now();
@@ -146,10 +144,11 @@ impl<'a> Call<'a> {
 
     /// How signals are written. A kept answer is repeated to any client that sends its idempotency key, so it is
     /// whole.
-    pub(super) fn rendering(&self, replay: Option<&Replay>) -> Rendering {
-        match replay {
-            Some(_) => Rendering::Whole,
-            None => self.wanted_rendering,
+    pub(super) fn rendering(&self, is_kept: bool) -> Rendering {
+        if is_kept {
+            Rendering::Whole
+        } else {
+            self.wanted_rendering
         }
     }
 
@@ -160,6 +159,11 @@ impl<'a> Call<'a> {
     pub(super) fn query(&self) -> &str {
         self.parts.uri.query().unwrap_or_default()
     }
+}
+
+/// The answer to every request with a key while the state file is missing.
+fn state_is_lost() -> Problem {
+    Problem::overloaded("The state file was moved or replaced; nothing was charged.")
 }
 
 /// The key of a request, or of the principal that the host has set.

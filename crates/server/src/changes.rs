@@ -8,16 +8,18 @@ use super::call::Call;
 use super::charging::{self, Refusal};
 use super::endpoint::Endpoint;
 use super::etag;
+use super::idempotency_keys::IdempotencyGuard;
 use super::metering::Counter;
+use super::parameters;
 use super::problem::{Code, Problem};
-use super::replay::{self, Attempt, IdempotencyGuard, Replay};
+use super::replay::{self, Attempt, Replay};
 use crate::corpus::{ChangesRequest, CorpusView, RenderedChanges};
 use signaldex::json::Rendering;
 use signaldex::query::{ErrorCode, InvalidQuery, ParameterError, QueryBuilder};
 use signaldex::{Position, PositionError};
 
 /// The name of the parameter for the position.
-pub(super) const SINCE: &str = "since";
+const SINCE: &str = parameters::SINCE.name;
 
 /// A request for changes, with its answer.
 struct Poll<'a> {
@@ -37,7 +39,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         },
     };
     let view = call.service.corpus.trusted_view()?;
-    request.rendering = call.rendering(replay.as_ref());
+    request.rendering = call.rendering(replay.is_some());
     let mut poll = Poll {
         call,
         view: &view,

@@ -12,10 +12,10 @@ use tokio::time::Instant;
 use super::answer::Price;
 use super::call::Call;
 use super::free_answers::FreeAnswer;
+use super::idempotency_keys::IdempotencyGuard;
 use super::keyring::Key;
 use super::metering::{Counter, Month};
 use super::problem::{Code, Problem};
-use super::replay::IdempotencyGuard;
 use super::service::Shared;
 use super::state::{Arrival, Charge, ChargeError, Charged, Kept, KeptFull, NewReplay};
 

@@ -2,9 +2,9 @@
 
 use super::keys::Scope;
 use super::metering::Counter;
-use super::parameters::{self, OwnParameter};
+use super::parameters::{self, EndpointParameter, OwnParameter};
 use super::problem::Code;
-use signaldex::query::{Parameter, ParameterSet};
+use signaldex::query::{PARAMETERS, Parameter, ParameterSet};
 
 /// An endpoint. [`ENDPOINTS`] has the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -390,6 +390,14 @@ impl Description {
         let keyed = self.scope.map_or(&[][..], |_| &KEYED_ERRORS);
         let is_known = |code: &Code| self.errors.contains(code) || keyed.contains(code);
         Code::ALL.into_iter().filter(is_known)
+    }
+
+    /// The parameters of the endpoint: those of the search, then its own.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = EndpointParameter> {
+        let known = PARAMETERS.iter();
+        let known = known.filter(|known| self.search.contains(known.parameter));
+        let own = self.own.iter().map(EndpointParameter::Own);
+        known.map(EndpointParameter::Search).chain(own)
     }
 
     /// Whether an answer has an `ETag`, and headers with its charge.

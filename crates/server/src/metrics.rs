@@ -358,7 +358,7 @@ impl Metrics {
         self.kept_bytes_max.set(bytes_max);
     }
 
-    pub(crate) fn followed(&self, report: &super::following::Following) {
+    pub(crate) fn followed(&self, report: &super::follow_report::Following) {
         let is_failing = report.error.is_some();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         self.follow_reported

@@ -81,11 +81,6 @@ pub(super) fn error(service: &Shared) -> Option<String> {
     service.corpus.error()
 }
 
-/// The answer to every request with a key while the state file is missing.
-pub(super) fn state_is_lost() -> Problem {
-    Problem::overloaded("The state file was moved or replaced; nothing was charged.")
-}
-
 pub(super) fn openapi(parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
     let base = request::base(parts);

@@ -2,11 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::changes;
-use super::endpoint::Description;
-use super::export::EXPORT_NAMES;
 use crate::corpus::ExportFormat;
-use signaldex::query::{Facet, PARAMETERS, Parameter, ParameterDescription, ParameterKind, list};
+use signaldex::query::{Facet, Parameter, ParameterDescription, ParameterKind, list};
 
 /// The pattern of a signal id in parameters and paths.
 pub(super) const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";
@@ -70,7 +67,7 @@ pub(super) const FACETS: OwnParameter = OwnParameter {
 };
 
 pub(super) const SINCE: OwnParameter = OwnParameter {
-    name: changes::SINCE,
+    name: "since",
     location: Location::Query,
     values: Values::Described("A position", text_schema),
     meaning: "The `next` of an earlier answer, or `start` for everything that matches; without it, only the present position is returned.",
@@ -78,7 +75,7 @@ pub(super) const SINCE: OwnParameter = OwnParameter {
 };
 
 pub(super) const AFTER: OwnParameter = OwnParameter {
-    name: EXPORT_NAMES[0],
+    name: "after",
     location: Location::Query,
     values: Values::Described("A signal id", id_schema),
     meaning: "Starts after this signal, even if it no longer matches.",
@@ -86,7 +83,7 @@ pub(super) const AFTER: OwnParameter = OwnParameter {
 };
 
 pub(super) const MAX_ITEMS: OwnParameter = OwnParameter {
-    name: EXPORT_NAMES[1],
+    name: "maxItems",
     location: Location::Query,
     values: Values::Described(
         "A whole number from 1",
@@ -97,7 +94,7 @@ pub(super) const MAX_ITEMS: OwnParameter = OwnParameter {
 };
 
 pub(super) const FORMAT: OwnParameter = OwnParameter {
-    name: EXPORT_NAMES[2],
+    name: "format",
     location: Location::Query,
     values: Values::Described(
         "ndjson or csv",
@@ -140,16 +137,6 @@ fn id_schema() -> Value {
 /// Empty values are refused.
 fn text_schema() -> Value {
     json!({"type": "string", "minLength": 1})
-}
-
-impl Description {
-    /// The parameters of the endpoint: those of the search, then its own.
-    pub(super) fn parameters(&self) -> impl Iterator<Item = EndpointParameter> {
-        let known = PARAMETERS.iter();
-        let known = known.filter(|known| self.search.contains(known.parameter));
-        let own = self.own.iter().map(EndpointParameter::Own);
-        known.map(EndpointParameter::Search).chain(own)
-    }
 }
 
 impl EndpointParameter {

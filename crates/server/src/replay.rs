@@ -1,13 +1,11 @@
-//! Idempotency keys: which are in progress, and which requests are equal.
-
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+//! Answers under idempotency keys: which requests are equal, and what is repeated.
 
 use axum::http::HeaderMap;
 use sha2::{Digest, Sha256};
 
 use super::answer::{Answer, Price};
 use super::call::Call;
+use super::idempotency_keys::IdempotencyGuard;
 use super::problem::{Code, Problem};
 use super::service::Shared;
 use super::state::{ExportName, KeptFull, NewReplay, StoredReplay};
@@ -171,39 +169,6 @@ impl Replay {
             }
             (stored, full) => Ok((guard, stored, full)),
         }
-    }
-}
-
-/// The idempotency keys of requests in progress in this process.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct KeysInUse(Arc<Mutex<HashSet<(i64, String)>>>);
-
-/// Holds an idempotency key until the request ends or its charge is durable.
-#[derive(Debug)]
-pub(crate) struct IdempotencyGuard {
-    names: KeysInUse,
-    claimed: (i64, String),
-}
-
-impl KeysInUse {
-    /// Reserves a key for an API key; `None` while another request holds it.
-    pub(crate) fn claim(&self, key: i64, name: &str) -> Option<IdempotencyGuard> {
-        let claimed = (key, name.to_owned());
-        let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        names.insert(claimed.clone()).then(|| IdempotencyGuard {
-            names: self.clone(),
-            claimed,
-        })
-    }
-}
-
-impl Drop for IdempotencyGuard {
-    fn drop(&mut self) {
-        self.names
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&self.claimed);
     }
 }
 

@@ -21,6 +21,7 @@ use super::answer::Answer;
 use super::call::{Call, Caller};
 use super::deadline::Deadline;
 use super::endpoint::{Description, ENDPOINTS, Endpoint};
+use super::handled::{Handled, Note};
 use super::keyring::Rate;
 use super::problem::{Code, Problem};
 use super::service::{Service, Shared};
@@ -31,37 +32,6 @@ const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
 
 /// What a request asks for: an endpoint, and the variable segment of its path.
 type Asked<'p> = (&'static Description, &'p str);
-
-/// An answered request.
-pub(super) struct Handled<'p> {
-    pub(super) response: Response,
-    pub(super) note: Note<'p>,
-    /// Whether the whole request has been read from the connection.
-    pub(super) is_body_read: bool,
-}
-
-/// What metrics, the log and the dashboard record of a request.
-pub(super) struct Note<'p> {
-    pub(super) endpoint: &'static str,
-    pub(super) status: StatusCode,
-    /// The problem code, if the request was refused.
-    pub(super) code: Option<&'static str>,
-    pub(super) query: Option<Cow<'p, str>>,
-    /// Units charged before the first byte.
-    pub(super) charged: u64,
-}
-
-impl Note<'_> {
-    pub(super) fn of_status(status: StatusCode) -> Note<'static> {
-        Note {
-            endpoint: "unknown",
-            status,
-            code: None,
-            query: None,
-            charged: 0,
-        }
-    }
-}
 
 impl Service {
     /// A router to nest under a path or to merge with other routes: `/api/v1/...` and the pages without a

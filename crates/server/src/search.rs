@@ -7,9 +7,10 @@ use super::asking;
 use super::call::Call;
 use super::charging::{self, Refusal};
 use super::etag;
+use super::idempotency_keys::IdempotencyGuard;
 use super::metering::Counter;
 use super::problem::Problem;
-use super::replay::{self, Attempt, IdempotencyGuard, Replay};
+use super::replay::{self, Attempt, Replay};
 use super::state::NewReplay;
 use super::unsent::Room;
 use crate::corpus::{CorpusView, RenderedPage};
@@ -58,7 +59,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         call,
         view: &view,
         query: &query,
-        rendering: call.rendering(replay.as_ref()),
+        rendering: call.rendering(replay.is_some()),
     };
     match prepare(&search).await? {
         Outcome::NotModified(tag) => Ok(Answer::not_modified().tagged(&tag).priced(Price::FREE)),

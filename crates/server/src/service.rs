@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arc_swap::ArcSwapOption;
 use time::{Date, UtcDateTime};
@@ -11,20 +11,21 @@ use tokio::sync::Semaphore;
 use super::activity::Activity;
 use super::cors::{AllowedOrigin, AllowedOrigins};
 use super::export::Slots;
-use super::following::Reported;
+use super::follow_report::Reported;
 use super::free_answers::FreeAnswers;
+use super::idempotency_keys::KeysInUse;
 use super::keyring::Keyring;
 use super::limits::Limits;
 use super::log_writer::LogWriter;
 use super::metering::Counter;
 use super::metrics::Metrics;
+use super::problem::Problem;
 use super::query_pool::QueryPool;
-use super::replay::KeysInUse;
 use super::slow::SlowQueries;
 use super::state::{Readers, State, StateError, Writer};
-use super::unsent::Unsent;
+use super::unsent::{Room, Unsent};
 use crate::corpus::{Corpus, LocalCorpus};
-use signaldex::{Error, Index, Refreshed};
+use signaldex::Index;
 
 /// The source of today's date. Each request reads it once.
 #[derive(Clone)]
@@ -143,91 +144,6 @@ impl Service {
         })))
     }
 
-    /// Follows changes by other processes: reloads the index and the keys, and checks that the files of the
-    /// state still exist and that those of the index were not overwritten.
-    ///
-    /// Cost: two small reads and some calls of `stat` if nothing has changed; else that of [`Index::refresh`]. Blocks,
-    /// so do not call it on an async worker. [`maintain`](Self::maintain) does this four times a second.
-    pub fn follow(&self) {
-        self.follow_state();
-        self.follow_kept();
-        self.follow_index();
-    }
-
-    /// Reloads the keys, and checks the files of the state.
-    pub(super) fn follow_state(&self) {
-        self.follow_keys();
-        // Errors are logged there, and stop requests.
-        let _ = self.0.state.check_files();
-        self.0.writer.log_failures();
-    }
-
-    /// Notices overwritten files of the index, without reading any.
-    pub(super) fn look(&self) {
-        // An error is met again, and logged, where the index is followed.
-        let _ = self.0.corpus.index().map(Index::look);
-    }
-
-    /// Reloads the index, for as long as it takes to read its new files.
-    pub(super) fn follow_index(&self) {
-        let Some(refreshed) = self.0.corpus.index().map(Index::refresh) else {
-            return;
-        };
-        match refreshed {
-            Ok(Refreshed::Changed) => {
-                // Releases the previous snapshot now instead of with the next request.
-                let generation = self.0.corpus.view().generation;
-                tracing::info!(generation, "a new snapshot is served");
-            }
-            Ok(Refreshed::Replaced) => {
-                let generation = self.0.corpus.view().generation;
-                tracing::warn!(
-                    generation,
-                    "the directory holds another index, which is loaded whole and served"
-                );
-            }
-            Ok(Refreshed::Reloaded) => {
-                tracing::info!("files of the index have changed, were read again and are whole");
-            }
-            // Nothing has changed, or the error is logged below.
-            _ => {}
-        }
-        self.log_index_error(refreshed.err());
-    }
-
-    /// Logs why the index cannot be followed, once for each reason.
-    fn log_index_error(&self, error: Option<Error>) {
-        let error = error.map(|error| format!("{error:#}"));
-        let logged = self.0.index_error.lock();
-        let mut logged = logged.unwrap_or_else(PoisonError::into_inner);
-        if let Some(error) = &error
-            && Some(error) != logged.as_ref()
-        {
-            tracing::error!(%error, "the index cannot be followed");
-        }
-        *logged = error;
-    }
-
-    /// Reads how many bytes are kept, for the metrics, which must not wait for the state.
-    pub(super) fn follow_kept(&self) {
-        match self.0.state.kept_bytes() {
-            Ok(bytes) => self.0.metrics.set_kept(bytes, self.0.limits.kept_bytes),
-            Err(error) => tracing::error!(
-                error = format_args!("{error:#}"),
-                "the bytes that are kept cannot be read"
-            ),
-        }
-    }
-
-    pub(super) fn follow_keys(&self) {
-        if let Err(error) = self.0.keyring.follow(&self.0.state) {
-            tracing::error!(
-                error = format_args!("{error:#}"),
-                "the keys cannot be followed"
-            );
-        }
-    }
-
     /// Adds the dropped lines of a log writer to the metrics. Only the first call has an effect.
     pub fn report_log(&self, log: LogWriter) {
         // A second writer is ignored, so that the metric never decreases.
@@ -308,23 +224,6 @@ impl Service {
         self.0.writer.close();
         self.record_requests();
     }
-
-    /// Records the numbers of requests since the last call. If they cannot be written, they are kept for the
-    /// next call. Blocks.
-    pub(super) fn record_requests(&self) {
-        let today = self.0.state.now().date();
-        let unrecorded = self.0.activity.take_unrecorded();
-        if unrecorded.is_empty() {
-            return;
-        }
-        if let Err(error) = self.0.state.record_requests(&unrecorded, today) {
-            tracing::warn!(
-                error = format_args!("{error:#}"),
-                "counts of requests are kept to be recorded later"
-            );
-            self.0.activity.keep(unrecorded);
-        }
-    }
 }
 
 impl std::fmt::Debug for Today {
@@ -357,5 +256,16 @@ impl Shared {
 
     pub(super) fn today(&self) -> Date {
         self.today_at(self.state.now())
+    }
+
+    /// Takes room for an answer that is not charged yet.
+    ///
+    /// # Errors
+    /// Clients read too little of what they asked for.
+    pub(super) fn room_for(&self, bytes: usize) -> Result<Room, Problem> {
+        self.unsent.room_for(bytes).ok_or_else(|| {
+            self.metrics.unsent_refused.inc();
+            Problem::overloaded("Too many bytes of answers wait for their clients to read them.")
+        })
     }
 }

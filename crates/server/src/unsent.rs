@@ -9,9 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::body::Bytes;
 
-use super::problem::Problem;
-use super::service::Shared;
-
 /// The answers of a service that are not sent yet. Clones share everything.
 #[derive(Clone, Debug)]
 pub(super) struct Unsent(Arc<Total>);
@@ -97,19 +94,6 @@ impl Drop for Room {
 impl AsRef<[u8]> for Held {
     fn as_ref(&self) -> &[u8] {
         &self.body
-    }
-}
-
-impl Shared {
-    /// Takes room for an answer that is not charged yet.
-    ///
-    /// # Errors
-    /// Clients read too little of what they asked for.
-    pub(super) fn room_for(&self, bytes: usize) -> Result<Room, Problem> {
-        self.unsent.room_for(bytes).ok_or_else(|| {
-            self.metrics.unsent_refused.inc();
-            Problem::overloaded("Too many bytes of answers wait for their clients to read them.")
-        })
     }
 }
 

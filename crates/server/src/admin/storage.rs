@@ -12,7 +12,7 @@ use super::figures;
 use super::layout::{self, Fact, PageLayout};
 use super::visit::Visit;
 use crate::corpus::{ClusterStatus, NodeStatus, ShardStatus};
-use crate::following::Reported;
+use crate::follow_report::Reported;
 use crate::service::Today;
 use signaldex::Index;
 

@@ -2,11 +2,16 @@
 
 use crate::corpus::ExportFormat;
 use crate::endpoint::Endpoint;
+use crate::parameters;
 use signaldex::query::{InvalidQuery, ParameterError, QueryBuilder};
 use signaldex::{Filter, SignalId};
 
 /// The names of the parameters that only exports have.
-pub(crate) const EXPORT_NAMES: [&str; 3] = ["after", "maxItems", "format"];
+const EXPORT_NAMES: [&str; 3] = [
+    parameters::AFTER.name,
+    parameters::MAX_ITEMS.name,
+    parameters::FORMAT.name,
+];
 
 /// The query of an export.
 #[derive(Clone, Debug)]

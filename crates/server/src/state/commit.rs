@@ -18,10 +18,11 @@ use tokio::sync::oneshot;
 
 use super::files::{Files, LostFile};
 use super::kept_store::{self, KeptBatch, Removal};
+use super::outcome::{ChargeError, Charged, Outcome};
 use super::pace::{Arrival, Arrivals};
 use super::turn::Turn;
 use super::usage_store::UsageBatch;
-use super::{ExportCharge, KeptFull, KeptLimits, NewReplay};
+use super::{ExportCharge, KeptLimits, NewReplay};
 use crate::metering::{Counter, Month};
 
 /// Expired answers that a commit removes in addition to twice as many as it adds, so that removal always
@@ -54,34 +55,6 @@ pub(crate) enum Kept {
     Answer(NewReplay),
     Export(ExportCharge),
 }
-
-/// The charged units, and the key's usage after the charge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Charged {
-    pub(crate) units: u64,
-    pub(crate) total: u64,
-}
-
-/// Why a charge is not known to be recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChargeError {
-    /// Only `left` units are left of the quota, fewer than the charge.
-    QuotaExceeded { left: u64 },
-    /// Another process has answered under this idempotency key.
-    NameTaken,
-    /// There is no room to keep the answer, or the ids of the export, under the idempotency key.
-    KeptFull(KeptFull),
-    /// Too many charges are waiting.
-    QueueFull,
-    /// The state cannot be written.
-    Unavailable,
-    /// The deadline passed before the commit began.
-    TimedOut,
-    /// The charge may have been recorded or may still be.
-    Uncertain,
-}
-
-pub(super) type Outcome = Result<Charged, ChargeError>;
 
 /// The outcome for a request, which is under way again until it has received it.
 pub(super) type Reply = (Outcome, Arrival);

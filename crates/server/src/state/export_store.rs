@@ -11,10 +11,10 @@
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 
-use super::kept_store::{KeptBatch, row_bytes};
+use super::kept_store::{KeptBatch, LIFETIME_SECONDS, row_bytes};
 use super::leb128;
 use super::number::Number;
-use super::replay_store::{self, LIFETIME_SECONDS};
+use super::replay_store;
 use super::{ChargeError, NewReplay, State, StateError};
 use signaldex::SignalId;
 

@@ -9,9 +9,10 @@ use std::collections::HashMap;
 use rusqlite::{Connection, params};
 
 use super::number::{Number, number};
-use super::replay_store::LIFETIME_SECONDS;
 use super::{State, StateError};
 
+/// How long an answer can be repeated, in seconds.
+pub(super) const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 /// The number under which the bytes of all keys are counted; keys have positive numbers.
 const ALL_KEYS: i64 = 0;
 const HOUR_SECONDS: i64 = 60 * 60;

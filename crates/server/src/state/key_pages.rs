@@ -1,7 +1,6 @@
 //! Pages of the keys in the state file: filtered and sorted over all of them, and only one page read.
 
-use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, named_params};
+use rusqlite::named_params;
 use time::UtcDateTime;
 
 use super::key_store::{COLUMNS, read};
@@ -146,12 +145,4 @@ impl State {
             })
         })
     }
-}
-
-/// Adds the function `lowered` to a connection: SQLite's own knows no letters beyond ASCII.
-pub(super) fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    connection.create_scalar_function("lowered", 1, flags, |arguments| {
-        Ok(arguments.get::<String>(0)?.to_lowercase())
-    })
 }

@@ -8,13 +8,16 @@ mod activity_store;
 mod admin_store;
 mod clock;
 mod commit;
+mod error;
 mod export_store;
 mod files;
+mod functions;
 mod kept_store;
 mod key_pages;
 mod key_store;
 mod leb128;
 mod number;
+mod outcome;
 mod pace;
 mod readers;
 mod replay_store;
@@ -23,21 +26,22 @@ mod turn;
 mod usage_store;
 mod writer;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction};
 use time::{Date, UtcDateTime};
 
+pub use error::StateError;
 pub use usage_store::UsageLine;
 
 pub(crate) use activity_store::{CountedBy, NewRequests, RequestLine};
-pub(crate) use commit::{Charge, ChargeError, Charged, Kept};
+pub(crate) use commit::{Charge, Kept};
 pub(crate) use export_store::{ExportCharge, ExportName};
 pub(crate) use files::LostFile;
 pub(crate) use kept_store::{KeptFull, KeptLimits};
 pub(crate) use key_pages::{KeyPage, KeysWanted};
+pub(crate) use outcome::{ChargeError, Charged};
 pub(crate) use pace::Arrival;
 pub(crate) use readers::{NotRead, Readers};
 pub(crate) use replay_store::{NewReplay, StoredReplay};
@@ -66,18 +70,6 @@ pub struct State {
     /// Called before each commit of charges, so that tests can delay it or make it fail.
     #[cfg(test)]
     pub(crate) before_commit: commit::Hook,
-}
-
-/// Why the state could not be read or written.
-#[derive(Debug)]
-pub struct StateError(Reason);
-
-#[derive(Debug)]
-enum Reason {
-    Database(rusqlite::Error),
-    Random(getrandom::Error),
-    Newer(i64),
-    Invalid(String),
 }
 
 impl State {
@@ -197,59 +189,3 @@ impl State {
 fn day_of(julian: i32) -> Date {
     Date::from_julian_day(julian).unwrap_or(Date::MIN)
 }
-
-impl StateError {
-    fn newer(version: i64) -> StateError {
-        StateError(Reason::Newer(version))
-    }
-
-    fn of_file(path: &Path, what: &str, error: &std::io::Error) -> StateError {
-        StateError::invalid(format!("the state file {} {what}: {error}", path.display()))
-    }
-
-    fn foreign(path: &Path) -> StateError {
-        StateError::invalid(format!(
-            "{} is not a state file: it is a SQLite file of another program",
-            path.display()
-        ))
-    }
-
-    pub(crate) fn invalid(reason: impl Into<String>) -> StateError {
-        StateError(Reason::Invalid(reason.into()))
-    }
-}
-
-impl From<rusqlite::Error> for StateError {
-    fn from(error: rusqlite::Error) -> StateError {
-        StateError(Reason::Database(error))
-    }
-}
-
-impl From<getrandom::Error> for StateError {
-    fn from(error: getrandom::Error) -> StateError {
-        StateError(Reason::Random(error))
-    }
-}
-
-impl fmt::Display for StateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            // rusqlite's own message would repeat the statement, which may be a whole schema.
-            Reason::Database(rusqlite::Error::SqlInputError { msg, .. }) => {
-                write!(f, "the state file: {msg}")
-            }
-            Reason::Database(error) => write!(f, "the state file: {error}"),
-            Reason::Random(error) => write!(f, "no random bytes: {error}"),
-            Reason::Newer(version) => {
-                write!(
-                    f,
-                    "the state file has layout {version}, written by a later release"
-                )
-            }
-            Reason::Invalid(reason) => f.write_str(reason),
-        }
-    }
-}
-
-// No source: the message already contains the cause, without SQL, and would be printed twice.
-impl std::error::Error for StateError {}

@@ -9,12 +9,10 @@ use std::io::Read;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::kept_store::{KeptBatch, row_bytes};
+use super::kept_store::{KeptBatch, LIFETIME_SECONDS, row_bytes};
 use super::number::{Number, number};
 use super::{ChargeError, State, StateError};
 
-/// How long an answer can be repeated, in seconds.
-pub(super) const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 /// The fastest level: bodies are small, and requests wait for it.
 const COMPRESSION_LEVEL: i32 = 1;
 /// Maximum compressed bytes of an answer: SQLite's rows have at most 10^9 bytes. A larger answer is

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::error::StateError;
 use super::files::FileId;
-use super::{StateError, key_pages};
+use super::functions::add_functions;
 
 /// Marks a SQLite file as a state of signaldex ("sdxS"), so that files of other programs are never
 /// written.
@@ -144,7 +145,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StateError> {
         return Err(StateError::foreign(path));
     }
     set_up(&connection).map_err(explained)?;
-    key_pages::add_functions(&connection).map_err(explained)?;
+    add_functions(&connection).map_err(explained)?;
     lay_out(&mut connection)?;
     Ok(connection)
 }

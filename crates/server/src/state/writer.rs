@@ -18,9 +18,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::clock::Clock;
-use super::commit::{Charge, ChargeError, Committer, Outcome, Recorded, Reply, Slot, Waiting};
+use super::commit::{Charge, Committer, Recorded, Reply, Slot, Waiting};
 use super::files::Files;
 use super::kept_store::Removal;
+use super::outcome::{ChargeError, Outcome};
 use super::pace::{Arrival, Arrivals, Pace, Step};
 use super::turn::Turn;
 use super::{KeptLimits, State, StateError, schema};
