@@ -64,11 +64,11 @@ pub(crate) struct TodaysTimes {
 pub(crate) struct Activity {
     started: Instant,
     shows_parameters: bool,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptRequests>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptRequests {
     unrecorded: HashMap<CountedBy, u64>,
     recorded_at: Instant,
     recent: HashMap<i64, VecDeque<RecentRequest>>,
@@ -92,7 +92,7 @@ impl Activity {
         Activity {
             started: Instant::now(),
             shows_parameters,
-            kept: Mutex::new(Kept {
+            kept: Mutex::new(KeptRequests {
                 unrecorded: HashMap::new(),
                 recorded_at: Instant::now(),
                 recent: HashMap::new(),
@@ -205,12 +205,12 @@ impl Activity {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, KeptRequests> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl KeptRequests {
     fn keep(&mut self, request: RecentRequest) {
         if self.recent.len() >= KEYS_MAX && !self.recent.contains_key(&request.key) {
             let last = |requests: &VecDeque<RecentRequest>| requests.back().map(|last| last.at);

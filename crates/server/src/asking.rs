@@ -7,7 +7,7 @@ use time::Date;
 
 use super::call::Call;
 use super::limits::RETRY_AFTER_SECONDS;
-use super::problem::{Code, Problem};
+use super::problem::{Problem, ProblemCode};
 use super::query_pool::NotRun;
 use crate::corpus::{
     ChangesRequest, Corpus, CorpusFuture, CorpusView, ExportRequest, QueryKind, RenderedChanges,
@@ -22,7 +22,7 @@ type Timed<T> = (Result<T, Unanswered>, Duration);
 
 /// The query of a request.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct AskedQuery<'a> {
     kind: QueryKind,
     filter: &'a Filter,
     /// The facets to count.
@@ -36,7 +36,7 @@ pub(super) async fn page(
     query: &Query,
     rendering: Rendering,
 ) -> Result<RenderedPage, Problem> {
-    let asked = Asked::new(QueryKind::Page, query.filter());
+    let asked = AskedQuery::new(QueryKind::Page, query.filter());
     let today = call.today;
     if !is_expensive(call, view, asked) {
         let page = call.service.corpus.page(view, query, today, rendering);
@@ -53,7 +53,7 @@ pub(super) async fn count(
     view: &Arc<CorpusView>,
     filter: &Filter,
 ) -> Result<u64, Problem> {
-    let asked = Asked::new(QueryKind::Count, filter);
+    let asked = AskedQuery::new(QueryKind::Count, filter);
     total(call, view, asked, filter, <dyn Corpus>::count).await
 }
 
@@ -63,9 +63,9 @@ pub(super) async fn facets(
     view: &Arc<CorpusView>,
     query: &FacetQuery,
 ) -> Result<Facets, Problem> {
-    let asked = Asked {
+    let asked = AskedQuery {
         facets: &query.facets,
-        ..Asked::new(QueryKind::Facets, &query.filter)
+        ..AskedQuery::new(QueryKind::Facets, &query.filter)
     };
     total(call, view, asked, query, <dyn Corpus>::facets).await
 }
@@ -76,7 +76,7 @@ pub(super) async fn changes(
     view: &Arc<CorpusView>,
     request: &ChangesRequest,
 ) -> Result<Result<RenderedChanges, PositionError>, Problem> {
-    let asked = Asked::new(QueryKind::Changes, &request.filter);
+    let asked = AskedQuery::new(QueryKind::Changes, &request.filter);
     let (service, today) = (call.service, call.today);
     if service.corpus.changes_cost(view, request) <= service.limits.cheap_query_cost {
         let changes = service.corpus.changes(view, request, today);
@@ -94,17 +94,17 @@ pub(super) async fn export_ids(
     request: &ExportRequest,
     max: usize,
 ) -> Result<Vec<SignalId>, Problem> {
-    let asked = Asked::new(QueryKind::Count, &request.filter);
+    let asked = AskedQuery::new(QueryKind::Count, &request.filter);
     let (corpus, view, owned) = (corpus(call), Arc::clone(view), request.clone());
     let today = call.today;
     let work = async move { clocked(corpus.export_ids(&view, &owned, max, today)).await };
     on_pool(call, asked, work).await
 }
 
-impl<'a> Asked<'a> {
+impl<'a> AskedQuery<'a> {
     /// No facets.
-    fn new(kind: QueryKind, filter: &'a Filter) -> Asked<'a> {
-        Asked {
+    fn new(kind: QueryKind, filter: &'a Filter) -> AskedQuery<'a> {
+        AskedQuery {
             kind,
             filter,
             facets: &[],
@@ -120,7 +120,7 @@ type Ask<Q, T> =
 async fn total<Q, T>(
     call: &Call<'_>,
     view: &Arc<CorpusView>,
-    asked: Asked<'_>,
+    asked: AskedQuery<'_>,
     query: &Q,
     ask: Ask<Q, T>,
 ) -> Result<T, Problem>
@@ -142,9 +142,9 @@ fn corpus(call: &Call<'_>) -> Arc<dyn Corpus> {
     Arc::clone(&call.service.corpus)
 }
 
-fn is_expensive(call: &Call<'_>, view: &CorpusView, asked: Asked<'_>) -> bool {
+fn is_expensive(call: &Call<'_>, view: &CorpusView, asked: AskedQuery<'_>) -> bool {
     let cheap = call.service.limits.cheap_query_cost;
-    let Asked { filter, facets, .. } = asked;
+    let AskedQuery { filter, facets, .. } = asked;
     let corpus = &call.service.corpus;
     corpus.cost(view, filter, facets, call.today, cheap) > cheap
 }
@@ -152,7 +152,7 @@ fn is_expensive(call: &Call<'_>, view: &CorpusView, asked: Asked<'_>) -> bool {
 /// Runs a query on this thread and measures it.
 async fn timed<T>(
     call: &Call<'_>,
-    asked: Asked<'_>,
+    asked: AskedQuery<'_>,
     answering: CorpusFuture<'_, T>,
 ) -> Result<T, Problem> {
     let (answer, time) = clocked(answering).await;
@@ -163,7 +163,7 @@ async fn timed<T>(
 /// Runs a query on the pool and measures it, excluding the wait.
 async fn on_pool<T: Send + 'static>(
     call: &Call<'_>,
-    asked: Asked<'_>,
+    asked: AskedQuery<'_>,
     work: impl Future<Output = Timed<T>> + Send + 'static,
 ) -> Result<T, Problem> {
     let service = call.service;
@@ -182,7 +182,7 @@ async fn clocked<T>(answering: impl Future<Output = Result<T, Unanswered>>) -> T
     (answer, started.elapsed())
 }
 
-fn note(call: &Call<'_>, asked: Asked<'_>, time: Duration) {
+fn note(call: &Call<'_>, asked: AskedQuery<'_>, time: Duration) {
     let (queries, key) = (&call.service.slow_queries, &call.key.record.id);
     queries.note(asked.kind, call.query(), asked.filter, key, time);
 }
@@ -193,12 +193,12 @@ pub(super) fn not_run(call: &Call<'_>, reason: &NotRun) -> Problem {
             call.service.metrics.expensive_queries_refused.inc();
             let detail = "The query is expensive, and too many such queries wait; try again later, \
                           or narrow it.";
-            Problem::new(Code::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS)
+            Problem::new(ProblemCode::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS)
         }
         NotRun::Failed => {
             tracing::error!("an expensive query has failed");
             let detail = "The request could not be answered; it was not charged.";
-            Problem::new(Code::Internal, detail)
+            Problem::new(ProblemCode::Internal, detail)
         }
     }
 }

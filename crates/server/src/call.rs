@@ -9,12 +9,12 @@ use time::{Date, UtcDateTime};
 use tokio::time::Instant;
 
 use super::deadline::Deadline;
-use super::keyring::{Key, Rate};
+use super::keyring::{KnownKey, Rate};
 use super::keys::{KeyHash, KeyRecord, Scope};
 use super::metering::Month;
 use super::principal::Principal;
-use super::problem::{Code, Problem};
-use super::service::Shared;
+use super::problem::{Problem, ProblemCode};
+use super::service::ServiceCore;
 use super::state::Arrival;
 use signaldex::json::Rendering;
 
@@ -26,16 +26,16 @@ const UNKNOWN_KEY: &str = "The key is unknown to this service; ask the operator 
 #[derive(Debug, Default)]
 pub(super) struct Caller {
     pub(super) request_id: String,
-    pub(super) key: Option<Arc<Key>>,
+    pub(super) key: Option<Arc<KnownKey>>,
     pub(super) rate: Option<Rate>,
 }
 
 /// An authenticated request to an endpoint that needs a key.
 pub(super) struct Call<'a> {
-    pub(super) service: &'a Arc<Shared>,
+    pub(super) service: &'a Arc<ServiceCore>,
     pub(super) parts: &'a Parts,
     pub(super) request_id: String,
-    pub(super) key: Arc<Key>,
+    pub(super) key: Arc<KnownKey>,
     /// The hash of the key that was sent; `None` if the host has authenticated the request.
     pub(super) key_hash: Option<KeyHash>,
     pub(super) month: Month,
@@ -52,7 +52,7 @@ pub(super) struct Call<'a> {
 impl<'a> Call<'a> {
     /// Authenticates a request, and checks the key's rate limit and the scope that it needs, if any.
     pub(super) async fn authorize(
-        service: &'a Arc<Shared>,
+        service: &'a Arc<ServiceCore>,
         parts: &'a Parts,
         scope: Option<Scope>,
         caller: &mut Caller,
@@ -66,14 +66,14 @@ impl<'a> Call<'a> {
     /// Authenticates a request and checks the key's rate limit. `caller` is set as soon as the key is
     /// known, so that refusals have it, too.
     pub(super) async fn identify(
-        service: &'a Arc<Shared>,
+        service: &'a Arc<ServiceCore>,
         parts: &'a Parts,
         caller: &mut Caller,
         deadline: &'a Deadline,
     ) -> Result<Call<'a>, Problem> {
         // Lost files are looked for again here, so that hosts without a follower recover, too.
         if service.state.is_lost() {
-            let check = |service: &Shared| Ok(service.state.check_files().is_err());
+            let check = |service: &ServiceCore| Ok(service.state.check_files().is_err());
             if service.read(deadline.at(), check).await? {
                 return Err(state_is_lost());
             }
@@ -85,7 +85,7 @@ impl<'a> Call<'a> {
         caller.key = Some(Arc::clone(&key));
         if let Some(seconds) = standing.retry_after_seconds {
             let problem = Problem::new(
-                Code::RateLimited,
+                ProblemCode::RateLimited,
                 "The key has sent too many requests; wait for the time in Retry-After.",
             );
             return Err(problem.retry_after(seconds));
@@ -123,7 +123,7 @@ impl<'a> Call<'a> {
             "The key lacks the scope {}; ask the operator for a key that has it.",
             scope.as_str()
         );
-        Err(Problem::new(Code::Forbidden, detail))
+        Err(Problem::new(ProblemCode::Forbidden, detail))
     }
 
     /// Lets commits wait a little for the charge of this request.
@@ -168,20 +168,21 @@ fn state_is_lost() -> Problem {
 
 /// The key of a request, or of the principal that the host has set.
 async fn identify(
-    service: &Arc<Shared>,
+    service: &Arc<ServiceCore>,
     parts: &Parts,
     now: UtcDateTime,
     until: Instant,
-) -> Result<(Arc<Key>, Option<KeyHash>), Problem> {
+) -> Result<(Arc<KnownKey>, Option<KeyHash>), Problem> {
     if let Some(principal) = parts.extensions.get::<Principal>() {
         if let Some(key) = service.keyring.known_principal(principal) {
             return Ok((key, None));
         }
         let principal = principal.clone();
-        let find = move |service: &Shared| service.keyring.of_principal(&principal, &service.state);
+        let find =
+            move |service: &ServiceCore| service.keyring.of_principal(&principal, &service.state);
         return Ok((service.read(until, find).await?, None));
     }
-    let unauthorized = |detail: &str| Problem::new(Code::Unauthorized, detail);
+    let unauthorized = |detail: &str| Problem::new(ProblemCode::Unauthorized, detail);
     let hash = presented_key(parts).ok_or_else(|| unauthorized(NO_KEY))?;
     let key = service.find_key(hash, until).await?;
     let key = key.ok_or_else(|| unauthorized(UNKNOWN_KEY))?;

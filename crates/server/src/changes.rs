@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::answer::{Answer, Price};
 use super::asking;
 use super::call::Call;
-use super::charging::{self, Refusal};
+use super::charging::{self, ChargeRefusal};
 use super::endpoint::Endpoint;
 use super::etag;
 use super::idempotency_keys::IdempotencyGuard;
 use super::metering::Counter;
 use super::parameters;
-use super::problem::{Code, Problem};
+use super::problem::{Problem, ProblemCode};
 use super::replay::{self, Attempt, Replay};
 use crate::corpus::{ChangesRequest, CorpusView, RenderedChanges};
 use signaldex::json::Rendering;
@@ -28,7 +28,7 @@ struct Poll<'a> {
     request: ChangesRequest,
 }
 
-pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
+pub(super) async fn changes(call: &Call<'_>) -> Result<Answer, Problem> {
     let mut request = parse(call.query())?;
     let replay = Replay::of(call, || parameters_of(&request))?;
     let guard = match &replay {
@@ -79,7 +79,7 @@ impl Poll<'_> {
                     let body = room.hold(found.body);
                     return Ok(Answer::json(body).tagged(&tag).priced(price));
                 }
-                Err(Refusal::Left(_, _, left)) if left > 0 => {
+                Err(ChargeRefusal::Left(_, _, left)) if left > 0 => {
                     self.request.upserts_max = usize::try_from(left).unwrap_or(usize::MAX);
                 }
                 Err(refusal) => return Err(refusal.into()),
@@ -142,7 +142,10 @@ pub(super) fn refused(error: PositionError) -> Problem {
             "{SINCE} is ahead of this service, which may be a replica that is behind; try again later"
         ))]),
         // Of another index or branch, or too old: the client copies again.
-        _ => Problem::new(Code::PositionExpired, format!("The position {error}.")),
+        _ => Problem::new(
+            ProblemCode::PositionExpired,
+            format!("The position {error}."),
+        ),
     }
 }
 

@@ -13,15 +13,15 @@ use super::answer::Price;
 use super::call::Call;
 use super::free_answers::FreeAnswer;
 use super::idempotency_keys::IdempotencyGuard;
-use super::keyring::Key;
+use super::keyring::KnownKey;
 use super::metering::{Counter, Month};
-use super::problem::{Code, Problem};
-use super::service::Shared;
-use super::state::{Arrival, Charge, ChargeError, Charged, Kept, KeptFull, NewReplay};
+use super::problem::{Problem, ProblemCode};
+use super::service::ServiceCore;
+use super::state::{Arrival, Charge, ChargeError, Charged, KeptContent, KeptFull, NewReplay};
 
 /// Why a charge was refused.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum ChargeRefusal {
     /// Only this many units are left of the month's quota.
     Left(Counter, Month, u64),
     Problem(Problem),
@@ -47,7 +47,7 @@ pub(super) async fn unused(call: &Call<'_>, counter: Counter) -> Result<Option<u
         return Ok(None);
     };
     let (key, month) = (call.key.record.number, call.month);
-    let counts = move |service: &Shared| service.state.counts(key, month);
+    let counts = move |service: &ServiceCore| service.state.counts(key, month);
     let used = call.service.read(call.deadline.at(), counts).await?;
     Ok(Some(quota.saturating_sub(used[counter.index()])))
 }
@@ -84,13 +84,13 @@ pub(super) async fn charge(
     units: u64,
     replay: Option<NewReplay>,
     guard: Option<&Arc<IdempotencyGuard>>,
-) -> Result<Charged, Refusal> {
+) -> Result<Charged, ChargeRefusal> {
     let charge = NewCharge {
         key: &call.key,
         now: call.now,
         counter,
         units,
-        kept: replay.map(Kept::Answer),
+        kept: replay.map(KeptContent::Answer),
         arrival: call.take_arrival(),
     };
     let deadline = call.deadline.of_charge();
@@ -109,22 +109,22 @@ pub(super) fn price(call: &Call<'_>, counter: Counter, units: u64, charged: Char
 
 /// Units to charge to a key, with the answer to keep if the request has an idempotency key.
 pub(super) struct NewCharge<'a> {
-    pub(super) key: &'a Key,
+    pub(super) key: &'a KnownKey,
     pub(super) now: UtcDateTime,
     pub(super) counter: Counter,
     pub(super) units: u64,
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<KeptContent>,
     /// What the commits of other charges wait for.
     pub(super) arrival: Option<Arrival>,
 }
 
 /// As [`charge`], with a deadline, and also after the answer has begun.
 pub(super) async fn record(
-    service: &Shared,
+    service: &ServiceCore,
     new: NewCharge<'_>,
     guard: Option<&Arc<IdempotencyGuard>>,
     deadline: Instant,
-) -> Result<Charged, Refusal> {
+) -> Result<Charged, ChargeRefusal> {
     if !new.key.is_metered {
         return Ok(Charged { units: 0, total: 0 });
     }
@@ -146,9 +146,9 @@ pub(super) async fn record(
         .map_err(|error| refusal(error, counter, month))
 }
 
-fn refusal(error: ChargeError, counter: Counter, month: Month) -> Refusal {
-    Refusal::Problem(match error {
-        ChargeError::QuotaExceeded { left } => return Refusal::Left(counter, month, left),
+fn refusal(error: ChargeError, counter: Counter, month: Month) -> ChargeRefusal {
+    ChargeRefusal::Problem(match error {
+        ChargeError::QuotaExceeded { left } => return ChargeRefusal::Left(counter, month, left),
         ChargeError::NameTaken => in_progress(),
         ChargeError::KeptFull(full) => no_room(full),
         ChargeError::QueueFull => Problem::overloaded("Too many charges wait to be written."),
@@ -166,7 +166,7 @@ pub(super) fn exhausted(counter: Counter, month: Month) -> Problem {
         counter.as_str(),
         until_end(month)
     );
-    Problem::new(Code::QuotaExceeded, detail)
+    Problem::new(ProblemCode::QuotaExceeded, detail)
 }
 
 /// Until when a quota of a month lasts, in words.
@@ -186,7 +186,7 @@ pub(super) fn no_room(full: KeptFull) -> Problem {
     } else {
         let detail = "The storage for this key's Idempotency-Keys of the last 24 hours is full; send the request \
                       again later, or without an Idempotency-Key.";
-        Problem::new(Code::RateLimited, detail)
+        Problem::new(ProblemCode::RateLimited, detail)
     };
     problem.retry_after(full.retry_after_seconds)
 }
@@ -194,21 +194,21 @@ pub(super) fn no_room(full: KeptFull) -> Problem {
 /// The problem while another request with the same idempotency key is in progress.
 pub(super) fn in_progress() -> Problem {
     let detail = "A request with this Idempotency-Key is still in progress; try again.";
-    Problem::new(Code::RequestInProgress, detail).retry_after(1)
+    Problem::new(ProblemCode::RequestInProgress, detail).retry_after(1)
 }
 
 fn uncertain() -> Problem {
     let detail = "The charge was being written when the request ended, so it may have been \
                   charged. Send the request again with the same Idempotency-Key: what was charged \
                   is then delivered without a further charge.";
-    Problem::new(Code::ChargeUncertain, detail)
+    Problem::new(ProblemCode::ChargeUncertain, detail)
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Problem {
+impl From<ChargeRefusal> for Problem {
+    fn from(refusal: ChargeRefusal) -> Problem {
         match refusal {
-            Refusal::Left(counter, month, _) => exhausted(counter, month),
-            Refusal::Problem(problem) => problem,
+            ChargeRefusal::Left(counter, month, _) => exhausted(counter, month),
+            ChargeRefusal::Problem(problem) => problem,
         }
     }
 }

@@ -5,7 +5,7 @@ use super::call::Call;
 use super::charging;
 use super::endpoint::Endpoint;
 use super::etag;
-use super::problem::{Code, Problem};
+use super::problem::{Problem, ProblemCode};
 use super::request;
 use signaldex::SignalId;
 use signaldex::query::{ErrorCode, ParameterError};
@@ -70,12 +70,12 @@ async fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
 
 pub(super) fn no_signal() -> Problem {
     let detail = "There is no signal with this id; search returns valid ids.";
-    Problem::new(Code::NotFound, detail)
+    Problem::new(ProblemCode::NotFound, detail)
 }
 
 pub(super) fn no_company() -> Problem {
     let detail = "There is no company with this slug; use the companySlug of a signal.";
-    Problem::new(Code::NotFound, detail)
+    Problem::new(ProblemCode::NotFound, detail)
 }
 
 /// Parses the id in a path segment.

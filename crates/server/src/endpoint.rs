@@ -3,7 +3,7 @@
 use super::keys::Scope;
 use super::metering::Counter;
 use super::parameters::{self, EndpointParameter, OwnParameter};
-use super::problem::Code;
+use super::problem::ProblemCode;
 use signaldex::query::{PARAMETERS, Parameter, ParameterSet};
 
 /// An endpoint. [`ENDPOINTS`] has the same order.
@@ -28,7 +28,7 @@ pub(super) enum Endpoint {
 }
 
 /// The description of an endpoint.
-pub(super) struct Description {
+pub(super) struct EndpointDescription {
     pub(super) endpoint: Endpoint,
     /// The path, with its variable segment in braces.
     pub(super) path: &'static str,
@@ -55,7 +55,7 @@ pub(super) struct Description {
     pub(super) media_types: &'static [&'static str],
     pub(super) examples: &'static [Example],
     /// Beyond [`KEYED_ERRORS`] if it needs a key.
-    pub(super) errors: &'static [Code],
+    pub(super) errors: &'static [ProblemCode],
 }
 
 /// A request to the sample corpus, and its answer.
@@ -66,12 +66,12 @@ pub(super) struct Example {
 }
 
 /// Errors of every endpoint that needs a key.
-const KEYED_ERRORS: [Code; 5] = [
-    Code::Unauthorized,
-    Code::Forbidden,
-    Code::RateLimited,
-    Code::Internal,
-    Code::Overloaded,
+const KEYED_ERRORS: [ProblemCode; 5] = [
+    ProblemCode::Unauthorized,
+    ProblemCode::Forbidden,
+    ProblemCode::RateLimited,
+    ProblemCode::Internal,
+    ProblemCode::Overloaded,
 ];
 
 const RATE_LIMIT: &str =
@@ -81,7 +81,7 @@ const EXPENSIVE: &str = "Expensive queries run two at a time per key; one that w
 const URI_LENGTH: &str = "Path and query have at most 64,000 bytes; a longer URI gets status 414.";
 
 /// An endpoint without a key.
-const OPEN: Description = Description {
+const OPEN: EndpointDescription = EndpointDescription {
     endpoint: Endpoint::Root,
     path: "/",
     name: "root",
@@ -97,11 +97,11 @@ const OPEN: Description = Description {
     schema: "",
     media_types: &["application/json"],
     examples: &[],
-    errors: &[Code::InvalidRequest],
+    errors: &[ProblemCode::InvalidRequest],
 };
 
-pub(super) static ENDPOINTS: [Description; 13] = [
-    Description {
+pub(super) static ENDPOINTS: [EndpointDescription; 13] = [
+    EndpointDescription {
         endpoint: Endpoint::Signals,
         path: "/api/v1/signals",
         name: "search",
@@ -133,15 +133,15 @@ pub(super) static ENDPOINTS: [Description; 13] = [
             },
         ],
         errors: &[
-            Code::InvalidRequest,
-            Code::QuotaExceeded,
-            Code::RequestInProgress,
-            Code::IdempotencyKeyReused,
-            Code::UriTooLong,
+            ProblemCode::InvalidRequest,
+            ProblemCode::QuotaExceeded,
+            ProblemCode::RequestInProgress,
+            ProblemCode::IdempotencyKeyReused,
+            ProblemCode::UriTooLong,
         ],
         ..OPEN
     },
-    Description {
+    EndpointDescription {
         endpoint: Endpoint::Signal,
         path: "/api/v1/signals/{id}",
         name: "signal",
@@ -159,10 +159,14 @@ pub(super) static ENDPOINTS: [Description; 13] = [
             request: "/api/v1/signals/7477456168553964859",
             answer: include_str!("reference/get-signal.json"),
         }],
-        errors: &[Code::InvalidRequest, Code::QuotaExceeded, Code::NotFound],
+        errors: &[
+            ProblemCode::InvalidRequest,
+            ProblemCode::QuotaExceeded,
+            ProblemCode::NotFound,
+        ],
         ..OPEN
     },
-    Description {
+    EndpointDescription {
         endpoint: Endpoint::Company,
         path: "/api/v1/companies/{slug}",
         name: "company",
@@ -180,10 +184,14 @@ pub(super) static ENDPOINTS: [Description; 13] = [
             request: "/api/v1/companies/sao-bento-agro",
             answer: include_str!("reference/get-company.json"),
         }],
-        errors: &[Code::InvalidRequest, Code::QuotaExceeded, Code::NotFound],
+        errors: &[
+            ProblemCode::InvalidRequest,
+            ProblemCode::QuotaExceeded,
+            ProblemCode::NotFound,
+        ],
         ..OPEN
     },
-    Description {
+    EndpointDescription {
         endpoint: Endpoint::FilterOptions,
         path: "/api/v1/filter-options",
         name: "filter-options",
@@ -202,10 +210,14 @@ pub(super) static ENDPOINTS: [Description; 13] = [
             request: "/api/v1/filter-options?companySlug=sao-bento-agro",
             answer: include_str!("reference/get-filter-options.json"),
         }],
-        errors: &[Code::InvalidRequest, Code::QuotaExceeded, Code::UriTooLong],
+        errors: &[
+            ProblemCode::InvalidRequest,
+            ProblemCode::QuotaExceeded,
+            ProblemCode::UriTooLong,
+        ],
         ..OPEN
     },
-    Description {
+    EndpointDescription {
         endpoint: Endpoint::Changes,
         path: "/api/v1/changes",
         name: "changes",
@@ -239,16 +251,16 @@ pub(super) static ENDPOINTS: [Description; 13] = [
             answer: include_str!("reference/get-changes.json"),
         }],
         errors: &[
-            Code::InvalidRequest,
-            Code::QuotaExceeded,
-            Code::RequestInProgress,
-            Code::PositionExpired,
-            Code::IdempotencyKeyReused,
-            Code::UriTooLong,
+            ProblemCode::InvalidRequest,
+            ProblemCode::QuotaExceeded,
+            ProblemCode::RequestInProgress,
+            ProblemCode::PositionExpired,
+            ProblemCode::IdempotencyKeyReused,
+            ProblemCode::UriTooLong,
         ],
         ..OPEN
     },
-    Description {
+    EndpointDescription {
         endpoint: Endpoint::Export,
         path: "/api/v1/export",
         name: "export",
@@ -284,15 +296,15 @@ pub(super) static ENDPOINTS: [Description; 13] = [
             answer: include_str!("reference/export-signals.json"),
         }],
         errors: &[
-            Code::InvalidRequest,
-            Code::QuotaExceeded,
-            Code::RequestInProgress,
-            Code::IdempotencyKeyReused,
-            Code::UriTooLong,
+            ProblemCode::InvalidRequest,
+            ProblemCode::QuotaExceeded,
+            ProblemCode::RequestInProgress,
+            ProblemCode::IdempotencyKeyReused,
+            ProblemCode::UriTooLong,
         ],
         ..OPEN
     },
-    Description {
+    EndpointDescription {
         endpoint: Endpoint::Health,
         path: "/healthz",
         name: "health",
@@ -307,7 +319,7 @@ pub(super) static ENDPOINTS: [Description; 13] = [
         }],
         ..OPEN
     },
-    Description {
+    EndpointDescription {
         endpoint: Endpoint::Ready,
         path: "/readyz",
         name: "ready",
@@ -320,10 +332,10 @@ pub(super) static ENDPOINTS: [Description; 13] = [
             request: "/readyz",
             answer: "{\"status\": \"ready\", \"generation\": 1}",
         }],
-        errors: &[Code::InvalidRequest, Code::Overloaded],
+        errors: &[ProblemCode::InvalidRequest, ProblemCode::Overloaded],
         ..OPEN
     },
-    Description {
+    EndpointDescription {
         endpoint: Endpoint::OpenApi,
         path: "/openapi.json",
         name: "openapi",
@@ -333,21 +345,21 @@ pub(super) static ENDPOINTS: [Description; 13] = [
         schema: "OpenApiDocument",
         ..OPEN
     },
-    Description {
+    EndpointDescription {
         endpoint: Endpoint::Docs,
         path: "/docs",
         name: "docs",
         summary: "Read the API reference",
         ..OPEN
     },
-    Description {
+    EndpointDescription {
         endpoint: Endpoint::DocsPage,
         path: "/docs/{page}",
         name: "docs",
         ..OPEN
     },
     OPEN,
-    Description {
+    EndpointDescription {
         endpoint: Endpoint::Mcp,
         path: "/mcp",
         name: "mcp",
@@ -357,18 +369,18 @@ pub(super) static ENDPOINTS: [Description; 13] = [
 
 impl Endpoint {
     /// The endpoint of a path, with the variable segment of the path.
-    pub(super) fn of(path: &str) -> Option<(&'static Description, &str)> {
+    pub(super) fn of(path: &str) -> Option<(&'static EndpointDescription, &str)> {
         ENDPOINTS
             .iter()
             .find_map(|known| Some((known, known.segment_of(path)?)))
     }
 
-    pub(super) fn description(self) -> &'static Description {
+    pub(super) fn description(self) -> &'static EndpointDescription {
         &ENDPOINTS[self as usize]
     }
 }
 
-impl Description {
+impl EndpointDescription {
     /// The path up to the variable segment.
     pub(super) fn path_start(&self) -> &'static str {
         self.path.split('{').next().unwrap_or_default()
@@ -385,11 +397,11 @@ impl Description {
         is_right.then_some(rest)
     }
 
-    /// The errors of the endpoint, in the order of [`Code::ALL`].
-    pub(super) fn all_errors(&self) -> impl Iterator<Item = Code> {
+    /// The errors of the endpoint, in the order of [`ProblemCode::ALL`].
+    pub(super) fn all_errors(&self) -> impl Iterator<Item = ProblemCode> {
         let keyed = self.scope.map_or(&[][..], |_| &KEYED_ERRORS);
-        let is_known = |code: &Code| self.errors.contains(code) || keyed.contains(code);
-        Code::ALL.into_iter().filter(is_known)
+        let is_known = |code: &ProblemCode| self.errors.contains(code) || keyed.contains(code);
+        ProblemCode::ALL.into_iter().filter(is_known)
     }
 
     /// The parameters of the endpoint: those of the search, then its own.

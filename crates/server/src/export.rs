@@ -19,24 +19,24 @@ use time::Date;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-pub(super) use self::body::{ExportBody, Part};
+pub(super) use self::body::{ExportBody, ExportPart};
 pub(super) use self::format::content_type;
 use self::query::ExportQuery;
-use self::slots::Slot;
-pub(super) use self::slots::Slots;
+use self::slots::ExportSlot;
+pub(super) use self::slots::ExportSlots;
 use super::answer::Answer;
 use super::asking;
 use super::call::Call;
-use super::charging::{self, NewCharge, Refusal};
+use super::charging::{self, ChargeRefusal, NewCharge};
 use super::idempotency_keys::IdempotencyGuard;
-use super::keyring::Key;
+use super::keyring::KnownKey;
 use super::keys::KeyHash;
 use super::metering::Counter;
-use super::problem::{Code, Problem};
+use super::problem::{Problem, ProblemCode};
 use super::query_pool::NotRun;
 use super::replay::{self, Replay};
-use super::service::Shared;
-use super::state::{Charged, ExportCharge, ExportName, Kept, KeptFull};
+use super::service::ServiceCore;
+use super::state::{Charged, ExportCharge, ExportName, KeptContent, KeptFull};
 use super::unsent::Room;
 use crate::corpus::{
     CorpusView, ExportFormat, ExportRequest, ExportSlice, Unanswered, export_header,
@@ -53,17 +53,17 @@ const NEEDS_HTTP_1_1: &str = "Exports need HTTP/1.1, which lets clients tell an 
      one. A proxy in front of this service may need a setting for it (nginx: proxy_http_version 1.1).";
 
 /// A running export.
-struct Export {
-    service: Arc<Shared>,
+struct ExportRun {
+    service: Arc<ServiceCore>,
     view: Arc<CorpusView>,
-    key: Arc<Key>,
+    key: Arc<KnownKey>,
     /// The hash of the key that was sent; `None` if the host has authenticated the request.
     key_hash: Option<KeyHash>,
     today: Date,
     name: Option<Named>,
     request_id: String,
     /// Held until the export ends.
-    _slot: Slot,
+    _slot: ExportSlot,
 }
 
 /// The idempotency key of an export.
@@ -95,10 +95,10 @@ impl BrokenOff {
     }
 }
 
-pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
+pub(super) async fn export(call: &Call<'_>) -> Result<Answer, Problem> {
     let query = ExportQuery::parse(call.query())?;
     if call.parts.version < Version::HTTP_11 {
-        return Err(Problem::new(Code::InvalidRequest, NEEDS_HTTP_1_1));
+        return Err(Problem::new(ProblemCode::InvalidRequest, NEEDS_HTTP_1_1));
     }
     let format = query
         .format
@@ -121,7 +121,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     if call.is_head() {
         return Ok(answer_of(format, ExportBody::unknown()));
     }
-    let export = Export {
+    let export = ExportRun {
         service: Arc::clone(call.service),
         view,
         key: Arc::clone(&call.key),
@@ -187,7 +187,7 @@ async fn check_quota(
          set maxItems={left}, or ask the operator for more.",
         charging::until_end(call.month)
     );
-    Err(Problem::new(Code::QuotaExceeded, detail))
+    Err(Problem::new(ProblemCode::QuotaExceeded, detail))
 }
 
 /// Refuses an export that would charge signals while their ids cannot be kept.
@@ -240,12 +240,12 @@ impl Named {
     /// The number of signals that were not charged under the idempotency key.
     async fn unpaid(&self, call: &Call<'_>, ids: Vec<SignalId>) -> Result<u64, Problem> {
         let (name, now) = (self.name.clone(), call.now.unix_timestamp());
-        let unpaid = move |service: &Shared| service.state.unpaid(&name, &ids, now);
+        let unpaid = move |service: &ServiceCore| service.state.unpaid(&name, &ids, now);
         call.service.read(call.deadline.at(), unpaid).await
     }
 }
 
-impl Export {
+impl ExportRun {
     async fn find(
         &self,
         request: &ExportRequest,
@@ -261,14 +261,14 @@ impl Export {
     async fn charge(
         &self,
         slice: &ExportSlice,
-        key: &Key,
+        key: &KnownKey,
         deadline: Instant,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, ChargeRefusal> {
         if slice.ids.is_empty() {
             return Ok(0);
         }
         let kept = self.name.as_ref().map(|named| {
-            Kept::Export(ExportCharge {
+            KeptContent::Export(ExportCharge {
                 name: named.name.clone(),
                 ids: slice.ids.clone(),
             })
@@ -299,7 +299,7 @@ impl Export {
         self,
         request: ExportRequest,
         first: (ExportSlice, Room),
-        parts: mpsc::Sender<Part>,
+        parts: mpsc::Sender<ExportPart>,
     ) {
         let mut sent = 0;
         let outcome = self.send_all(request, first, &parts, &mut sent).await;
@@ -314,14 +314,14 @@ impl Export {
         // Release the slot first: a client that has read the end may start another export.
         drop(self);
         // If the client has gone, it has everything but the end.
-        let _ = parts.send(Part::End).await;
+        let _ = parts.send(ExportPart::End).await;
     }
 
     async fn send_all(
         &self,
         request: ExportRequest,
         (first, room): (ExportSlice, Room),
-        parts: &mpsc::Sender<Part>,
+        parts: &mpsc::Sender<ExportPart>,
         sent: &mut u64,
     ) -> Result<(), BrokenOff> {
         let mut following = request.after_slice(&first);
@@ -361,7 +361,7 @@ impl Export {
         Ok(())
     }
 
-    async fn present_key(&self, until: Instant) -> Result<Arc<Key>, BrokenOff> {
+    async fn present_key(&self, until: Instant) -> Result<Arc<KnownKey>, BrokenOff> {
         let Some(hash) = self.key_hash else {
             return Ok(Arc::clone(&self.key));
         };
@@ -376,7 +376,7 @@ impl Export {
     async fn room_patiently(
         &self,
         slice: &ExportSlice,
-        parts: &mpsc::Sender<Part>,
+        parts: &mpsc::Sender<ExportPart>,
     ) -> Result<Room, BrokenOff> {
         loop {
             if let Some(room) = self.service.unsent.room_for(slice.body.len()) {
@@ -393,7 +393,7 @@ impl Export {
     async fn find_patiently(
         &self,
         request: &ExportRequest,
-        parts: &mpsc::Sender<Part>,
+        parts: &mpsc::Sender<ExportPart>,
     ) -> Result<ExportSlice, BrokenOff> {
         loop {
             match self.find(request).await {
@@ -414,12 +414,12 @@ impl Export {
 }
 
 async fn send(
-    parts: &mpsc::Sender<Part>,
+    parts: &mpsc::Sender<ExportPart>,
     slice: ExportSlice,
     room: Room,
     sent: &mut u64,
 ) -> Result<(), BrokenOff> {
-    let data = Part::Data(room.hold(slice.body));
+    let data = ExportPart::Data(room.hold(slice.body));
     parts.send(data).await.map_err(|_| BrokenOff::ClientGone)?;
     *sent += slice.ids.len() as u64;
     Ok(())

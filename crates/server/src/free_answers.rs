@@ -13,10 +13,10 @@ pub(super) type KeyMonth = (i64, Month);
 
 /// Answers that are not recorded yet. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct FreeAnswers(Arc<Mutex<HashMap<KeyMonth, Counts>>>);
+pub(super) struct FreeAnswers(Arc<Mutex<HashMap<KeyMonth, UnrecordedAnswers>>>);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct UnrecordedAnswers {
     /// In progress, given, or being recorded; at least 1.
     unrecorded: u64,
     /// The part of them that is given and not yet being recorded.
@@ -91,7 +91,7 @@ impl FreeAnswers {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<KeyMonth, Counts>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<KeyMonth, UnrecordedAnswers>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -27,7 +27,7 @@ const PRINCIPALS_MAX: usize = 100_000;
 
 /// A key with its state in this process.
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct KnownKey {
     pub(crate) record: KeyRecord,
     /// Whether answers are charged.
     pub(crate) is_metered: bool,
@@ -53,16 +53,16 @@ pub(crate) struct Rate {
 /// Every key, by its hash.
 #[derive(Debug)]
 pub(crate) struct Keyring {
-    keys: ArcSwap<Keys>,
+    keys: ArcSwap<KeysByHash>,
     reading: Mutex<()>,
     /// The principals of the host, by their ids, as keys.
-    principals: Mutex<HashMap<String, Arc<Key>>>,
+    principals: Mutex<HashMap<String, Arc<KnownKey>>>,
 }
 
 #[derive(Debug, Default)]
-struct Keys {
+struct KeysByHash {
     changes: Option<i64>,
-    by_hash: HashMap<KeyHash, Arc<Key>>,
+    by_hash: HashMap<KeyHash, Arc<KnownKey>>,
 }
 
 impl Keyring {
@@ -77,7 +77,7 @@ impl Keyring {
     }
 
     /// Finds a key by its hash, among those in memory.
-    pub(crate) fn known(&self, hash: &KeyHash) -> Option<Arc<Key>> {
+    pub(crate) fn known(&self, hash: &KeyHash) -> Option<Arc<KnownKey>> {
         // No comparison in constant time is needed: timing could only reveal a hash, and a hash cannot be
         // turned back into a key.
         self.keys.load().by_hash.get(hash).cloned()
@@ -88,7 +88,7 @@ impl Keyring {
         &self,
         hash: &KeyHash,
         state: &State,
-    ) -> Result<Option<Arc<Key>>, StateError> {
+    ) -> Result<Option<Arc<KnownKey>>, StateError> {
         let known = self.known(hash);
         if known.is_some() {
             return Ok(known);
@@ -98,7 +98,7 @@ impl Keyring {
     }
 
     /// The key that represents a principal of the host, unless the principal is new or has changed.
-    pub(crate) fn known_principal(&self, principal: &Principal) -> Option<Arc<Key>> {
+    pub(crate) fn known_principal(&self, principal: &Principal) -> Option<Arc<KnownKey>> {
         let known = self.principals().get(&principal.id).map(Arc::clone)?;
         let settings = &known.record.settings;
         let is_same =
@@ -113,7 +113,7 @@ impl Keyring {
         &self,
         principal: &Principal,
         state: &State,
-    ) -> Result<Arc<Key>, StateError> {
+    ) -> Result<Arc<KnownKey>, StateError> {
         if let Some(key) = self.known_principal(principal) {
             return Ok(key);
         }
@@ -128,7 +128,7 @@ impl Keyring {
         };
         let same = known.filter(|key| key.has_limit_of(&record));
         let lasting = same.map(|key| Arc::clone(&key.lasting));
-        let key = Arc::new(Key {
+        let key = Arc::new(KnownKey {
             lasting: lasting.unwrap_or_else(|| Arc::new(Lasting::new(&record))),
             is_metered: principal.is_metered,
             record,
@@ -141,7 +141,7 @@ impl Keyring {
         Ok(key)
     }
 
-    fn principals(&self) -> MutexGuard<'_, HashMap<String, Arc<Key>>> {
+    fn principals(&self) -> MutexGuard<'_, HashMap<String, Arc<KnownKey>>> {
         self.principals
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -163,7 +163,7 @@ impl Keyring {
                 .filter(|key| key.has_limit_of(&record));
             let lasting = same.map(|key| Arc::clone(&key.lasting));
             let lasting = lasting.unwrap_or_else(|| Arc::new(Lasting::new(&record)));
-            let key = Key {
+            let key = KnownKey {
                 record,
                 is_metered: true,
                 lasting,
@@ -171,7 +171,7 @@ impl Keyring {
             (hash, Arc::new(key))
         };
         let by_hash = state.hashed_keys()?.into_iter().map(key).collect();
-        self.keys.store(Arc::new(Keys { changes, by_hash }));
+        self.keys.store(Arc::new(KeysByHash { changes, by_hash }));
         Ok(())
     }
 }
@@ -195,7 +195,7 @@ impl Lasting {
     }
 }
 
-impl Key {
+impl KnownKey {
     fn has_limit_of(&self, record: &KeyRecord) -> bool {
         let (own, other) = (&self.record.settings, &record.settings);
         (own.rate, own.burst) == (other.rate, other.burst)

@@ -90,4 +90,4 @@ pub use state::{State, StateError, UsageLine};
 /// The README's examples, compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+struct ServerReadme;

@@ -31,7 +31,7 @@ const QUEUE_BYTES_MAX: usize = 4 << 20;
 #[derive(Clone)]
 pub struct LogWriter {
     queue: Sender<Entry>,
-    counts: Arc<Counts>,
+    counts: Arc<LineCounts>,
 }
 
 /// What waits in the queue.
@@ -42,7 +42,7 @@ enum Entry {
 }
 
 #[derive(Default)]
-struct Counts {
+struct LineCounts {
     queued_bytes: AtomicUsize,
     dropped_lines: AtomicU64,
 }
@@ -54,7 +54,7 @@ impl LogWriter {
     /// The thread cannot be started.
     pub fn start(output: impl Write + Send + 'static) -> io::Result<LogWriter> {
         let (queue, entries) = mpsc::channel();
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(LineCounts::default());
         let shared = Arc::clone(&counts);
         std::thread::Builder::new()
             .name("log".to_owned())
@@ -117,7 +117,7 @@ impl fmt::Debug for LogWriter {
 
 /// Runs until every sender is gone. After a failed write, the next line is still tried: a full disk may
 /// have space again.
-fn write_all(mut output: impl Write, entries: &Receiver<Entry>, counts: &Counts) {
+fn write_all(mut output: impl Write, entries: &Receiver<Entry>, counts: &LineCounts) {
     while let Ok(entry) = entries.recv() {
         match entry {
             Entry::Line(line) => {

@@ -12,13 +12,13 @@ use signaldex::query::{Facet, InvalidQuery};
 use signaldex::{FacetQuery, Facets};
 
 /// Filter options before they are written.
-pub(super) struct Options {
+pub(super) struct FoundOptions {
     pub(super) counts: Facets,
     /// The facets that were asked for.
     pub(super) facets: Vec<Facet>,
 }
 
-pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
+pub(super) async fn filter_options(call: &Call<'_>) -> Result<Answer, Problem> {
     let (found, free) = find(call).await?;
     let data = FilterOptions {
         counts: &found.counts,
@@ -31,13 +31,13 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
 }
 
 /// The counts that a call asks for, as a free answer that is not yet given.
-pub(super) async fn find(call: &Call<'_>) -> Result<(Options, FreeAnswer), Problem> {
+pub(super) async fn find(call: &Call<'_>) -> Result<(FoundOptions, FreeAnswer), Problem> {
     let query = parse(call.query())?;
     let free = charging::take_free(call).await?;
     let view = call.service.corpus.trusted_view()?;
     let counts = asking::facets(call, &view, &query).await?;
     let facets = query.facets;
-    Ok((Options { counts, facets }, free))
+    Ok((FoundOptions { counts, facets }, free))
 }
 
 /// Filtering by id is refused: the counts would reveal a record's fields for free.

@@ -34,7 +34,7 @@ pub(super) struct Acknowledged {
 
 /// The pace of one client.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct ReadingPace {
     rate: SendRate,
     /// How long the client may go on without acknowledging anything.
     left: Duration,
@@ -47,9 +47,9 @@ pub(super) struct Pace {
 #[derive(Debug)]
 pub(super) struct TooSlow;
 
-impl Pace {
-    pub(super) fn new(rate: SendRate) -> Pace {
-        Pace {
+impl ReadingPace {
+    pub(super) fn new(rate: SendRate) -> ReadingPace {
+        ReadingPace {
             rate,
             left: rate.window,
             acknowledged: 0,

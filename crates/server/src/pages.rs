@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::problem::Problem;
-use super::service::Shared;
+use super::service::ServiceCore;
 use super::{openapi, reference, request};
 
 /// How long `/readyz` waits for the state to be read.
@@ -30,7 +30,7 @@ pub(super) fn health(parts: &Parts) -> Result<Answer, Problem> {
 
 /// Answers 200 if the process can answer searches: it has a snapshot, and the state can be read and
 /// written. A balancer learns within a second that the state cannot be read.
-pub(super) async fn ready(service: &Arc<Shared>, parts: &Parts) -> Result<Answer, Problem> {
+pub(super) async fn ready(service: &Arc<ServiceCore>, parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
     let until = Instant::now() + READY_TIME;
     let error = service.read(until, |service| Ok(error(service))).await;
@@ -60,7 +60,7 @@ pub(super) async fn ready(service: &Arc<Shared>, parts: &Parts) -> Result<Answer
 }
 
 /// Why the process cannot answer searches now. Reads the state.
-pub(super) fn error(service: &Shared) -> Option<String> {
+pub(super) fn error(service: &ServiceCore) -> Option<String> {
     if service.is_draining.load(Ordering::Relaxed) {
         return Some("The service is about to stop.".to_owned());
     }
@@ -102,7 +102,7 @@ pub(super) fn root(parts: &Parts) -> Result<Answer, Problem> {
 }
 
 /// A page of the API reference.
-pub(super) fn docs(service: &Shared, parts: &Parts, html: &str) -> Result<Answer, Problem> {
+pub(super) fn docs(service: &ServiceCore, parts: &Parts, html: &str) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
     let url = match service.public_url.get() {
         Some(url) => Cow::from(url),

@@ -20,7 +20,7 @@ pub(super) enum EndpointParameter {
 pub(super) struct OwnParameter {
     pub(super) name: &'static str,
     pub(super) location: Location,
-    pub(super) values: Values,
+    pub(super) values: ParameterValues,
     /// The meaning, with names in backticks.
     pub(super) meaning: &'static str,
     pub(super) example: &'static str,
@@ -35,7 +35,7 @@ pub(super) enum Location {
 }
 
 /// The values of a parameter.
-pub(super) enum Values {
+pub(super) enum ParameterValues {
     /// In words, and as a schema.
     Described(&'static str, fn() -> Value),
     /// A list of these.
@@ -45,7 +45,7 @@ pub(super) enum Values {
 pub(super) const ID: OwnParameter = OwnParameter {
     name: "id",
     location: Location::Path,
-    values: Values::Described("A signal id", id_schema),
+    values: ParameterValues::Described("A signal id", id_schema),
     meaning: "The id of the signal, as a search returns it. It is a string in JSON.",
     example: "7477456168553964859",
 };
@@ -53,7 +53,7 @@ pub(super) const ID: OwnParameter = OwnParameter {
 pub(super) const SLUG: OwnParameter = OwnParameter {
     name: "slug",
     location: Location::Path,
-    values: Values::Described("A company slug", text_schema),
+    values: ParameterValues::Described("A company slug", text_schema),
     meaning: "The `companySlug` of a signal.",
     example: "sao-bento-agro",
 };
@@ -61,7 +61,7 @@ pub(super) const SLUG: OwnParameter = OwnParameter {
 pub(super) const FACETS: OwnParameter = OwnParameter {
     name: "facets",
     location: Location::Query,
-    values: Values::Names(&Facet::LIST_NAMES),
+    values: ParameterValues::Names(&Facet::LIST_NAMES),
     meaning: "The lists to return; all of them by default.",
     example: "countries,sizes",
 };
@@ -69,7 +69,7 @@ pub(super) const FACETS: OwnParameter = OwnParameter {
 pub(super) const SINCE: OwnParameter = OwnParameter {
     name: "since",
     location: Location::Query,
-    values: Values::Described("A position", text_schema),
+    values: ParameterValues::Described("A position", text_schema),
     meaning: "The `next` of an earlier answer, or `start` for everything that matches; without it, only the present position is returned.",
     example: "start",
 };
@@ -77,7 +77,7 @@ pub(super) const SINCE: OwnParameter = OwnParameter {
 pub(super) const AFTER: OwnParameter = OwnParameter {
     name: "after",
     location: Location::Query,
-    values: Values::Described("A signal id", id_schema),
+    values: ParameterValues::Described("A signal id", id_schema),
     meaning: "Starts after this signal, even if it no longer matches.",
     example: "7471864829972502442",
 };
@@ -85,7 +85,7 @@ pub(super) const AFTER: OwnParameter = OwnParameter {
 pub(super) const MAX_ITEMS: OwnParameter = OwnParameter {
     name: "maxItems",
     location: Location::Query,
-    values: Values::Described(
+    values: ParameterValues::Described(
         "A whole number from 1",
         || json!({"type": "integer", "minimum": 1}),
     ),
@@ -96,7 +96,7 @@ pub(super) const MAX_ITEMS: OwnParameter = OwnParameter {
 pub(super) const FORMAT: OwnParameter = OwnParameter {
     name: "format",
     location: Location::Query,
-    values: Values::Described(
+    values: ParameterValues::Described(
         "ndjson or csv",
         || json!({"type": "string", "enum": ExportFormat::NAMES}),
     ),
@@ -108,7 +108,7 @@ pub(super) const FORMAT: OwnParameter = OwnParameter {
 pub(super) const REPEATED_KEY: OwnParameter = OwnParameter {
     name: "Idempotency-Key",
     location: Location::Header,
-    values: Values::Described(
+    values: ParameterValues::Described(
         "A header, 8 to 128 visible ASCII characters",
         || json!({"type": "string", "minLength": 8, "maxLength": 128, "pattern": "^[!-~]{8,128}$"}),
     ),
@@ -125,7 +125,7 @@ pub(super) const EXPORT_KEY: OwnParameter = OwnParameter {
 pub(super) const IF_NONE_MATCH: OwnParameter = OwnParameter {
     name: "If-None-Match",
     location: Location::Header,
-    values: Values::Described("A header", || json!({"type": "string"})),
+    values: ParameterValues::Described("A header", || json!({"type": "string"})),
     meaning: "The `ETag` of a stored answer; if it is unchanged, the answer is 304 and free.",
     example: "W/\"0123456789abcdef01234567\"",
 };
@@ -231,11 +231,11 @@ impl Location {
     }
 }
 
-impl Values {
+impl ParameterValues {
     fn bounds(&self) -> String {
         match *self {
-            Values::Described(bounds, _) => bounds.to_owned(),
-            Values::Names(choices) => bounds(ParameterKind::ChoiceList {
+            ParameterValues::Described(bounds, _) => bounds.to_owned(),
+            ParameterValues::Names(choices) => bounds(ParameterKind::ChoiceList {
                 items: choices.len(),
                 choices,
             }),
@@ -244,8 +244,8 @@ impl Values {
 
     pub(super) fn schema(&self) -> Value {
         match self {
-            Values::Described(_, schema) => schema(),
-            Values::Names(names) => {
+            ParameterValues::Described(_, schema) => schema(),
+            ParameterValues::Names(names) => {
                 array(Some(names.len()), json!({"type": "string", "enum": names}))
             }
         }

@@ -9,7 +9,7 @@ use signaldex::query::{InvalidQuery, ParameterError};
 
 /// The problem codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Code {
+pub(crate) enum ProblemCode {
     InvalidRequest,
     UriTooLong,
     Unauthorized,
@@ -28,10 +28,10 @@ pub(crate) enum Code {
 }
 
 /// The name of a code with its status and title.
-type Row = (&'static str, StatusCode, &'static str);
+type CodeRow = (&'static str, StatusCode, &'static str);
 
-/// The table of codes, in the order of [`Code`].
-const TABLE: [Row; Code::ALL.len()] = [
+/// The table of codes, in the order of [`ProblemCode`].
+const TABLE: [CodeRow; ProblemCode::ALL.len()] = [
     (
         "invalid_request",
         StatusCode::BAD_REQUEST,
@@ -105,26 +105,26 @@ const TABLE: [Row; Code::ALL.len()] = [
     ),
 ];
 
-impl Code {
-    pub(crate) const ALL: [Code; 15] = [
-        Code::InvalidRequest,
-        Code::UriTooLong,
-        Code::Unauthorized,
-        Code::QuotaExceeded,
-        Code::Forbidden,
-        Code::NotFound,
-        Code::MethodNotAllowed,
-        Code::RequestInProgress,
-        Code::IdempotencyKeyReused,
-        Code::RateLimited,
-        Code::Internal,
-        Code::ChargeUncertain,
-        Code::Overloaded,
-        Code::PositionExpired,
-        Code::NotImplemented,
+impl ProblemCode {
+    pub(crate) const ALL: [ProblemCode; 15] = [
+        ProblemCode::InvalidRequest,
+        ProblemCode::UriTooLong,
+        ProblemCode::Unauthorized,
+        ProblemCode::QuotaExceeded,
+        ProblemCode::Forbidden,
+        ProblemCode::NotFound,
+        ProblemCode::MethodNotAllowed,
+        ProblemCode::RequestInProgress,
+        ProblemCode::IdempotencyKeyReused,
+        ProblemCode::RateLimited,
+        ProblemCode::Internal,
+        ProblemCode::ChargeUncertain,
+        ProblemCode::Overloaded,
+        ProblemCode::PositionExpired,
+        ProblemCode::NotImplemented,
     ];
 
-    const fn row(self) -> Row {
+    const fn row(self) -> CodeRow {
         TABLE[self as usize]
     }
 
@@ -144,7 +144,7 @@ impl Code {
 /// An error response.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
-    pub(crate) code: Code,
+    pub(crate) code: ProblemCode,
     pub(crate) detail: String,
     pub(crate) errors: Vec<ParameterError>,
     pub(crate) retry_after_seconds: Option<u64>,
@@ -153,7 +153,7 @@ pub(crate) struct Problem {
 /// The body of an error.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body<'a> {
+struct ProblemBody<'a> {
     r#type: String,
     title: &'a str,
     status: u16,
@@ -161,18 +161,18 @@ struct Body<'a> {
     code: &'a str,
     request_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    errors: Option<Vec<ErrorBody<'a>>>,
+    errors: Option<Vec<ParameterErrorBody<'a>>>,
 }
 
 #[derive(Serialize)]
-struct ErrorBody<'a> {
+struct ParameterErrorBody<'a> {
     parameter: &'a str,
     code: &'a str,
     message: &'a str,
 }
 
 impl Problem {
-    pub(crate) fn new(code: Code, detail: impl Into<String>) -> Problem {
+    pub(crate) fn new(code: ProblemCode, detail: impl Into<String>) -> Problem {
         Problem {
             code,
             detail: detail.into(),
@@ -188,12 +188,12 @@ impl Problem {
         };
         Problem {
             errors,
-            ..Problem::new(Code::InvalidRequest, detail)
+            ..Problem::new(ProblemCode::InvalidRequest, detail)
         }
     }
 
     pub(crate) fn overloaded(detail: &str) -> Problem {
-        Problem::new(Code::Overloaded, detail).retry_after(RETRY_AFTER_SECONDS)
+        Problem::new(ProblemCode::Overloaded, detail).retry_after(RETRY_AFTER_SECONDS)
     }
 
     pub(crate) fn too_many_requests() -> Problem {
@@ -209,7 +209,7 @@ impl Problem {
     pub(crate) fn internal(cause: &dyn std::error::Error) -> Problem {
         tracing::error!(cause = format_args!("{cause:#}"), "a request has failed");
         Problem::new(
-            Code::Internal,
+            ProblemCode::Internal,
             "The request could not be answered; it was not charged.",
         )
     }
@@ -223,19 +223,19 @@ impl Problem {
 
     /// The JSON body. `type` links to the API reference of the service mounted at `base`.
     pub(crate) fn body(&self, base: &str, request_id: &str) -> Vec<u8> {
-        let errors = self.errors.iter().map(|error| ErrorBody {
+        let errors = self.errors.iter().map(|error| ParameterErrorBody {
             parameter: &error.parameter,
             code: error.code.as_str(),
             message: &error.message,
         });
-        let body = Body {
+        let body = ProblemBody {
             r#type: format!("{base}/docs#{}", self.code.as_str()),
             title: self.code.title(),
             status: self.code.status().as_u16(),
             detail: &self.detail,
             code: self.code.as_str(),
             request_id,
-            errors: (self.code == Code::InvalidRequest).then(|| errors.collect()),
+            errors: (self.code == ProblemCode::InvalidRequest).then(|| errors.collect()),
         };
         serde_json::to_vec(&body).unwrap_or_default()
     }
@@ -259,7 +259,7 @@ impl From<Unanswered> for Problem {
             Unanswered::Failed(error) => Problem::internal(&error),
             Unanswered::Unavailable(detail) => Problem::overloaded(&detail),
             Unanswered::Unsupported => Problem::new(
-                Code::NotImplemented,
+                ProblemCode::NotImplemented,
                 "A cluster supports neither changes nor exports; use a service that has the whole index.",
             ),
         }

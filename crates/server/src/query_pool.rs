@@ -23,7 +23,7 @@ const NICENESS: i32 = 10;
 
 /// Runs expensive queries. The threads start with the first query and end with the pool.
 pub(super) struct QueryPool {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTurns>,
     threads: usize,
     wait: Duration,
     waiting_max: usize,
@@ -40,12 +40,12 @@ pub(super) enum NotRun {
 }
 
 #[derive(Default)]
-struct Shared {
-    turns: Mutex<Turns<Job>>,
+struct SharedTurns {
+    turns: Mutex<Turns<QueryJob>>,
     has_work: Condvar,
 }
 
-type Job = Box<dyn FnOnce() + Send>;
+type QueryJob = Box<dyn FnOnce() + Send>;
 
 /// Waiting and running queries by the number of the key.
 struct Turns<J> {
@@ -59,8 +59,8 @@ struct Turns<J> {
 }
 
 /// A query that may still be waiting. Dropping this removes it from the queue.
-struct Waiting<'p> {
-    shared: &'p Shared,
+struct WaitingQuery<'p> {
+    shared: &'p SharedTurns,
     key: i64,
     ticket: u64,
 }
@@ -125,12 +125,17 @@ impl Drop for QueryPool {
     }
 }
 
-impl Shared {
-    fn push(&self, key: i64, job: Job, waiting_max: usize) -> Result<Waiting<'_>, NotRun> {
+impl SharedTurns {
+    fn push(
+        &self,
+        key: i64,
+        job: QueryJob,
+        waiting_max: usize,
+    ) -> Result<WaitingQuery<'_>, NotRun> {
         let ticket = self.lock().push(key, job, waiting_max);
         let ticket = ticket.ok_or(NotRun::Busy)?;
         self.has_work.notify_one();
-        Ok(Waiting {
+        Ok(WaitingQuery {
             shared: self,
             key,
             ticket,
@@ -138,7 +143,7 @@ impl Shared {
     }
 
     /// Waits for the next query; `None` when the pool is closed.
-    fn next(&self) -> Option<(i64, Job)> {
+    fn next(&self) -> Option<(i64, QueryJob)> {
         let mut turns = self.lock();
         loop {
             if turns.is_closed {
@@ -158,19 +163,19 @@ impl Shared {
         self.has_work.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Turns<Job>> {
+    fn lock(&self) -> MutexGuard<'_, Turns<QueryJob>> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingQuery<'_> {
     fn drop(&mut self) {
         // Dropped outside the lock: a query may own much.
         let _given_up = self.shared.lock().remove(self.key, self.ticket);
     }
 }
 
-fn run_all(shared: &Shared) {
+fn run_all(shared: &SharedTurns) {
     lower_priority();
     while let Some((key, job)) = shared.next() {
         // The waiting caller sees its channel close; the panic is logged.

@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::keyring::Key;
+use super::keyring::KnownKey;
 use super::keys::KeyHash;
-use super::problem::{Code, Problem};
-use super::service::Shared;
+use super::problem::{Problem, ProblemCode};
+use super::service::ServiceCore;
 use super::state::{NotRead, StateError};
 
-impl Shared {
+impl ServiceCore {
     /// Reads the state for a request that waits until a deadline.
     ///
     /// # Errors
     /// The state cannot be read, or not in time.
     pub(super) async fn read<T: Send + 'static>(
-        self: &Arc<Shared>,
+        self: &Arc<ServiceCore>,
         until: Instant,
-        read: impl FnOnce(&Shared) -> Result<T, StateError> + Send + 'static,
+        read: impl FnOnce(&ServiceCore) -> Result<T, StateError> + Send + 'static,
     ) -> Result<T, Problem> {
         let shared = Arc::clone(self);
         let result = self.readers.run(until, move || read(&shared)).await;
@@ -31,14 +31,14 @@ impl Shared {
     /// # Errors
     /// As [`read`](Shared::read).
     pub(super) async fn find_key(
-        self: &Arc<Shared>,
+        self: &Arc<ServiceCore>,
         hash: KeyHash,
         until: Instant,
-    ) -> Result<Option<Arc<Key>>, Problem> {
+    ) -> Result<Option<Arc<KnownKey>>, Problem> {
         if let Some(key) = self.keyring.known(&hash) {
             return Ok(Some(key));
         }
-        let find = move |service: &Shared| service.keyring.find(&hash, &service.state);
+        let find = move |service: &ServiceCore| service.keyring.find(&hash, &service.state);
         self.read(until, find).await
     }
 
@@ -53,7 +53,7 @@ impl Shared {
                 Problem::overloaded("The state could not be read in time; nothing was charged.")
             }
             NotRead::Failed => Problem::new(
-                Code::Internal,
+                ProblemCode::Internal,
                 "The request could not be answered; it was not charged.",
             ),
         }

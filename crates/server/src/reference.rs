@@ -8,9 +8,9 @@ mod form;
 
 use std::sync::LazyLock;
 
-use super::endpoint::{Description, ENDPOINTS, Endpoint, Example};
+use super::endpoint::{ENDPOINTS, Endpoint, EndpointDescription, Example};
 use super::parameters::EndpointParameter;
-use super::problem::Code;
+use super::problem::ProblemCode;
 
 pub(super) use form::CONTENT_POLICY;
 
@@ -25,21 +25,22 @@ const SETUP: &str = "<p>The examples read the address of the service and CREDENT
 const API_KEY_HEADER: &str = "Authorization: Bearer ";
 
 static INDEX: LazyLock<String> = LazyLock::new(index_html);
-static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| keyed().map(Page::of).collect());
+static PAGES: LazyLock<Vec<ReferencePage>> =
+    LazyLock::new(|| keyed().map(ReferencePage::of).collect());
 
 /// An endpoint's page.
-struct Page {
+struct ReferencePage {
     slug: String,
     html: String,
 }
 
 /// The endpoints with a page of their own.
-fn keyed() -> impl Iterator<Item = &'static Description> {
+fn keyed() -> impl Iterator<Item = &'static EndpointDescription> {
     ENDPOINTS.iter().filter(|known| known.scope.is_some())
 }
 
 /// The last segment of a page's path: `search-signals` for the operation `searchSignals`.
-fn slug(endpoint: &Description) -> String {
+fn slug(endpoint: &EndpointDescription) -> String {
     let letters = endpoint.operation.chars().flat_map(|letter| {
         let dash = letter.is_ascii_uppercase().then_some('-');
         dash.into_iter().chain([letter.to_ascii_lowercase()])
@@ -114,7 +115,7 @@ fn index_html() -> String {
             &PARAMETER_COLUMNS,
             search.parameters().map(parameter_row),
         ),
-        table("Errors", &ERROR_COLUMNS, error_rows(Code::ALL, true)),
+        table("Errors", &ERROR_COLUMNS, error_rows(ProblemCode::ALL, true)),
         FOOT.to_owned(),
     ]
     .concat()
@@ -124,10 +125,10 @@ const FOOT: &str = "</main>\n</body>\n</html>\n";
 const PARAMETER_COLUMNS: [&str; 4] = ["Name", "Value", "Meaning", "Example"];
 const ERROR_COLUMNS: [&str; 3] = ["Code", "Status", "Meaning"];
 
-impl Page {
-    fn of(endpoint: &'static Description) -> Page {
+impl ReferencePage {
+    fn of(endpoint: &'static EndpointDescription) -> ReferencePage {
         let slug = slug(endpoint);
-        let Description {
+        let EndpointDescription {
             path,
             summary,
             description,
@@ -162,12 +163,12 @@ impl Page {
             FOOT.to_owned(),
         ]
         .concat();
-        Page { slug, html }
+        ReferencePage { slug, html }
     }
 }
 
 /// The example in several languages, its answer, and the form that sends it.
-fn example_html(endpoint: &Description, example: &Example) -> String {
+fn example_html(endpoint: &EndpointDescription, example: &Example) -> String {
     let Example {
         request, answer, ..
     } = example;
@@ -265,10 +266,10 @@ fn parameter_row(parameter: EndpointParameter) -> String {
 
 /// Rows of a table of errors. On the index each row has the id that the `type` of a problem links to;
 /// rows on other pages link there.
-fn error_rows(codes: impl IntoIterator<Item = Code>, is_index: bool) -> Vec<String> {
+fn error_rows(codes: impl IntoIterator<Item = ProblemCode>, is_index: bool) -> Vec<String> {
     // Two statuses share a code, but an id must be unique.
     let mut last = "";
-    let row = |code: Code| {
+    let row = |code: ProblemCode| {
         let (name, status, title) = (code.as_str(), code.status().as_u16(), code.title());
         let is_first = std::mem::replace(&mut last, name) != name;
         let id = if is_index && is_first {

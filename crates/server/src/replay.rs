@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 use super::answer::{Answer, Price};
 use super::call::Call;
 use super::idempotency_keys::IdempotencyGuard;
-use super::problem::{Code, Problem};
-use super::service::Shared;
+use super::problem::{Problem, ProblemCode};
+use super::service::ServiceCore;
 use super::state::{ExportName, KeptFull, NewReplay, StoredReplay};
 use super::{charging, etag};
 use signaldex::query::{ErrorCode, ParameterError};
@@ -158,14 +158,14 @@ impl Replay {
         let guard = call.service.idempotency_keys.claim(key, &self.name);
         let guard = guard.ok_or_else(charging::in_progress)?;
         let (name, now) = (self.name.clone(), call.now.unix_timestamp());
-        let find = move |service: &Shared| {
+        let find = move |service: &ServiceCore| {
             let stored = service.state.replay(key, &name, now)?;
             let full = service.state.kept_full(key, service.limits.kept(), now)?;
             Ok((stored, full))
         };
         match call.service.read(call.deadline.at(), find).await? {
             (Some(stored), _) if stored.parameters != self.parameters => {
-                Err(Problem::new(Code::IdempotencyKeyReused, KEY_REUSED))
+                Err(Problem::new(ProblemCode::IdempotencyKeyReused, KEY_REUSED))
             }
             (stored, full) => Ok((guard, stored, full)),
         }

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Version};
 use percent_encoding::percent_decode_str;
 
 use super::limits::URI_BYTES_MAX;
-use super::problem::{Code, Problem};
+use super::problem::{Problem, ProblemCode};
 use signaldex::query::limits::ERRORS_MAX;
 use signaldex::query::{ErrorCode, ParameterError};
 
@@ -29,7 +29,7 @@ pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
             "The path and query are too long; at most {URI_BYTES_MAX} bytes are allowed. Shorten \
              the lists."
         );
-        return Err(Problem::new(Code::UriTooLong, detail));
+        return Err(Problem::new(ProblemCode::UriTooLong, detail));
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
     let lengths = headers.get_all(CONTENT_LENGTH).iter().count();
     if lengths > 1 || (lengths == 1 && headers.contains_key(TRANSFER_ENCODING)) {
         return Err(Problem::new(
-            Code::InvalidRequest,
+            ProblemCode::InvalidRequest,
             "The length of the body is given twice.",
         ));
     }
@@ -92,7 +92,7 @@ fn check_host(parts: &Parts) -> Result<(), Problem> {
         (Some(host), None) if is_host(host.as_bytes()) => Ok(()),
         (None, None) if parts.version != Version::HTTP_11 => Ok(()),
         _ => Err(Problem::new(
-            Code::InvalidRequest,
+            ProblemCode::InvalidRequest,
             "Exactly one valid Host header is required.",
         )),
     }
@@ -138,7 +138,7 @@ pub(crate) fn decode_segment(segment: &str) -> Result<Cow<'_, str>, Problem> {
     match decoded {
         Ok(decoded) if is_escaped => Ok(decoded),
         _ => Err(Problem::new(
-            Code::InvalidRequest,
+            ProblemCode::InvalidRequest,
             "The path is not percent-encoded UTF-8.",
         )),
     }

@@ -9,7 +9,7 @@ const LINE_BYTES_MAX: usize = 64;
 
 /// The position of the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Position {
+enum StreamPosition {
     /// Before the method, where empty lines are allowed.
     Start,
     Method,
@@ -29,19 +29,19 @@ enum Position {
 /// refuses the request or the connection ends.
 #[derive(Debug)]
 pub(super) struct TargetBound {
-    position: Position,
+    position: StreamPosition,
     /// The beginning of the current line.
     line: Vec<u8>,
     /// The body that the current head announces, as far as it has been read.
-    body: Position,
+    body: StreamPosition,
 }
 
 impl TargetBound {
     pub(super) fn new() -> TargetBound {
         TargetBound {
-            position: Position::Start,
+            position: StreamPosition::Start,
             line: Vec::with_capacity(LINE_BYTES_MAX),
-            body: Position::Start,
+            body: StreamPosition::Start,
         }
     }
 
@@ -52,7 +52,8 @@ impl TargetBound {
         for next in 0..bytes.len() {
             let byte = bytes[next];
             self.take(byte);
-            let is_passed = !matches!(self.position, Position::Target(n) if n > PASSED_BYTES_MAX);
+            let is_passed =
+                !matches!(self.position, StreamPosition::Target(n) if n > PASSED_BYTES_MAX);
             if is_passed {
                 bytes[kept] = byte;
                 kept += 1;
@@ -63,57 +64,57 @@ impl TargetBound {
 
     fn take(&mut self, byte: u8) {
         self.position = match (self.position, byte) {
-            (Position::Start, b'\r' | b'\n') => Position::Start,
-            (Position::Body(left), _) => Position::of_body(left - 1),
-            (Position::Chunks, _) => Position::Chunks,
+            (StreamPosition::Start, b'\r' | b'\n') => StreamPosition::Start,
+            (StreamPosition::Body(left), _) => StreamPosition::of_body(left - 1),
+            (StreamPosition::Chunks, _) => StreamPosition::Chunks,
             (_, b'\n') => self.end_line(),
-            (Position::Method, b' ') => Position::Target(0),
-            (Position::Start | Position::Method, _) => Position::Method,
+            (StreamPosition::Method, b' ') => StreamPosition::Target(0),
+            (StreamPosition::Start | StreamPosition::Method, _) => StreamPosition::Method,
             // The space marks the rest of the first line as neither empty nor a header.
-            (Position::Target(_), b' ' | b'\r') => self.add_to_line(b' '),
-            (Position::Target(n), _) => Position::Target(n + 1),
-            (Position::Line, _) => self.add_to_line(byte),
+            (StreamPosition::Target(_), b' ' | b'\r') => self.add_to_line(b' '),
+            (StreamPosition::Target(n), _) => StreamPosition::Target(n + 1),
+            (StreamPosition::Line, _) => self.add_to_line(byte),
         };
     }
 
-    fn add_to_line(&mut self, byte: u8) -> Position {
+    fn add_to_line(&mut self, byte: u8) -> StreamPosition {
         if self.line.len() < LINE_BYTES_MAX {
             self.line.push(byte);
         }
-        Position::Line
+        StreamPosition::Line
     }
 
     /// Ends the current line. An empty line ends the head.
-    fn end_line(&mut self) -> Position {
+    fn end_line(&mut self) -> StreamPosition {
         let is_empty = self.line.iter().all(|&byte| byte == b'\r');
-        let next = if is_empty && self.position == Position::Line {
-            std::mem::replace(&mut self.body, Position::Start)
+        let next = if is_empty && self.position == StreamPosition::Line {
+            std::mem::replace(&mut self.body, StreamPosition::Start)
         } else {
             self.body = body_of(&self.line).unwrap_or(self.body);
-            Position::Line
+            StreamPosition::Line
         };
         self.line.clear();
         next
     }
 }
 
-impl Position {
-    fn of_body(bytes: u64) -> Position {
+impl StreamPosition {
+    fn of_body(bytes: u64) -> StreamPosition {
         match bytes {
-            0 => Position::Start,
-            _ => Position::Body(bytes),
+            0 => StreamPosition::Start,
+            _ => StreamPosition::Body(bytes),
         }
     }
 }
 
 /// The body that this header line announces, if any.
-fn body_of(line: &[u8]) -> Option<Position> {
+fn body_of(line: &[u8]) -> Option<StreamPosition> {
     let (name, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
     if name.eq_ignore_ascii_case("transfer-encoding") {
-        return Some(Position::Chunks);
+        return Some(StreamPosition::Chunks);
     }
     let is_length = name.eq_ignore_ascii_case("content-length");
-    is_length.then(|| Position::of_body(value.trim().parse().unwrap_or(0)))
+    is_length.then(|| StreamPosition::of_body(value.trim().parse().unwrap_or(0)))
 }
 
 #[cfg(test)]

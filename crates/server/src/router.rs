@@ -20,18 +20,18 @@ use super::activity::Answered;
 use super::answer::Answer;
 use super::call::{Call, Caller};
 use super::deadline::Deadline;
-use super::endpoint::{Description, ENDPOINTS, Endpoint};
+use super::endpoint::{ENDPOINTS, Endpoint, EndpointDescription};
 use super::handled::{Handled, Note};
 use super::keyring::Rate;
-use super::problem::{Code, Problem};
-use super::service::{Service, Shared};
+use super::problem::{Problem, ProblemCode};
+use super::service::{Service, ServiceCore};
 use super::{changes, cors, details, export, mcp, options, pages, reference, request, search};
 
 /// The `Allow` header of every endpoint.
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
 
 /// What a request asks for: an endpoint, and the variable segment of its path.
-type Asked<'p> = (&'static Description, &'p str);
+type AskedEndpoint<'p> = (&'static EndpointDescription, &'p str);
 
 impl Service {
     /// A router to nest under a path or to merge with other routes: `/api/v1/...` and the pages without a
@@ -47,7 +47,7 @@ impl Service {
             _ => true,
         });
         let router = endpoints.fold(Router::new(), |router, known| {
-            router.route(known.path, any(answer))
+            router.route(known.path, any(answer_request))
         });
         router.with_state(self.clone())
     }
@@ -56,11 +56,13 @@ impl Service {
     /// the API reference, and unknown paths are answered 404 with a problem body. It cannot be merged with
     /// a router that has a fallback.
     pub fn catch_all_router(&self) -> Router {
-        Router::new().fallback(answer).with_state(self.clone())
+        Router::new()
+            .fallback(answer_request)
+            .with_state(self.clone())
     }
 }
 
-async fn answer(State(service): State<Service>, request: Request) -> Response {
+async fn answer_request(State(service): State<Service>, request: Request) -> Response {
     let started = Instant::now();
     let (parts, body) = request.into_parts();
     let shared = &service.0;
@@ -72,7 +74,7 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
         ..Caller::default()
     };
     let handled = if is_mcp {
-        mcp::answer(shared, &parts, body, &mut caller).await
+        mcp::answer_post(shared, &parts, body, &mut caller).await
     } else {
         handle(shared, &parts, asked, &mut caller).await
     };
@@ -105,13 +107,14 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
 }
 
 /// The endpoint of a path, if this service has it.
-fn asked<'p>(service: &Shared, path: &'p str) -> Option<Asked<'p>> {
-    let is_served = |known: &Description| known.endpoint != Endpoint::Mcp || service.limits.mcp;
+fn asked<'p>(service: &ServiceCore, path: &'p str) -> Option<AskedEndpoint<'p>> {
+    let is_served =
+        |known: &EndpointDescription| known.endpoint != Endpoint::Mcp || service.limits.mcp;
     Endpoint::of(path).filter(|(known, _)| is_served(known))
 }
 
 /// Counts an answer in the metrics and logs it.
-fn log(service: &Shared, parts: &Parts, caller: &Caller, note: &Note<'_>, time: Duration) {
+fn log(service: &ServiceCore, parts: &Parts, caller: &Caller, note: &Note<'_>, time: Duration) {
     let (endpoint, status) = (note.endpoint, note.status.as_u16());
     service.metrics.answered(endpoint, status, time);
     let key = caller.key.as_ref().map(|key| &key.record);
@@ -129,9 +132,9 @@ fn log(service: &Shared, parts: &Parts, caller: &Caller, note: &Note<'_>, time: 
 
 /// Answers a request to any endpoint of the API.
 async fn handle<'p>(
-    service: &Arc<Shared>,
+    service: &Arc<ServiceCore>,
     parts: &'p Parts,
-    asked: Option<Asked<'p>>,
+    asked: Option<AskedEndpoint<'p>>,
     caller: &mut Caller,
 ) -> Handled<'p> {
     let result = answer_in_time(service, parts, asked, caller).await;
@@ -156,9 +159,9 @@ async fn handle<'p>(
 }
 
 async fn answer_in_time(
-    service: &Arc<Shared>,
+    service: &Arc<ServiceCore>,
     parts: &Parts,
-    asked: Option<Asked<'_>>,
+    asked: Option<AskedEndpoint<'_>>,
     caller: &mut Caller,
 ) -> Result<Answer, Problem> {
     request::check(parts)?;
@@ -169,12 +172,15 @@ async fn answer_in_time(
     }
     if parts.method != Method::GET && parts.method != Method::HEAD {
         return Err(Problem::new(
-            Code::MethodNotAllowed,
+            ProblemCode::MethodNotAllowed,
             "Only GET and HEAD are allowed.",
         ));
     }
     if request::has_body(&parts.headers) {
-        return Err(Problem::new(Code::InvalidRequest, "A request has no body."));
+        return Err(Problem::new(
+            ProblemCode::InvalidRequest,
+            "A request has no body.",
+        ));
     }
     // Health checks are never refused for load: a supervisor would take the process for a broken one.
     let permit = match known.endpoint {
@@ -190,20 +196,20 @@ async fn answer_in_time(
 }
 
 async fn ask(
-    service: &Arc<Shared>,
+    service: &Arc<ServiceCore>,
     parts: &Parts,
-    (known, segment): Asked<'_>,
+    (known, segment): AskedEndpoint<'_>,
     caller: &mut Caller,
     deadline: &Deadline,
 ) -> Result<Answer, Problem> {
     let mut call = async || Call::authorize(service, parts, known.scope, caller, deadline).await;
     match known.endpoint {
-        Endpoint::Signals => search::answer(&call().await?).await,
+        Endpoint::Signals => search::page_or_count(&call().await?).await,
         Endpoint::Signal => details::signal(&call().await?, segment).await,
         Endpoint::Company => details::company(&call().await?, segment).await,
-        Endpoint::FilterOptions => options::answer(&call().await?).await,
-        Endpoint::Changes => changes::answer(&call().await?).await,
-        Endpoint::Export => export::answer(&call().await?).await,
+        Endpoint::FilterOptions => options::filter_options(&call().await?).await,
+        Endpoint::Changes => changes::changes(&call().await?).await,
+        Endpoint::Export => export::export(&call().await?).await,
         Endpoint::Health => pages::health(parts),
         Endpoint::Ready => pages::ready(service, parts).await,
         Endpoint::OpenApi => pages::openapi(parts),
@@ -223,7 +229,7 @@ fn no_such_path(parts: &Parts) -> Problem {
         "This path does not exist; {}/docs lists the paths.",
         request::base(parts)
     );
-    Problem::new(Code::NotFound, detail)
+    Problem::new(ProblemCode::NotFound, detail)
 }
 
 fn response_of(answer: Answer) -> Response {
@@ -247,10 +253,10 @@ fn response_of_problem(problem: &Problem, parts: &Parts, request_id: &str) -> Re
     );
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     match problem.code {
-        Code::Unauthorized => {
+        ProblemCode::Unauthorized => {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        Code::MethodNotAllowed => {
+        ProblemCode::MethodNotAllowed => {
             headers.insert(header::ALLOW, ALLOW);
         }
         _ => {}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::answer::{Answer, Price};
 use super::asking;
 use super::call::Call;
-use super::charging::{self, Refusal};
+use super::charging::{self, ChargeRefusal};
 use super::etag;
 use super::idempotency_keys::IdempotencyGuard;
 use super::metering::Counter;
@@ -20,29 +20,29 @@ use signaldex::query::{Cursor, ErrorCode, Parameter, ParameterError, Start};
 use signaldex::{Filter, Query};
 
 /// A page before it is charged.
-struct Page {
+struct UnchargedPage {
     found: RenderedPage,
     tag: String,
 }
 
 /// The outcome of a search.
-enum Outcome {
+enum SearchOutcome {
     /// The client's cached answer with this tag is current.
     NotModified(String),
     /// A count, which is free, with its tag.
     Count(Vec<u8>, String),
-    Page(Page),
+    Page(UnchargedPage),
 }
 
 /// A search with everything that its answer depends on.
-struct Search<'a> {
+struct SearchCall<'a> {
     call: &'a Call<'a>,
     view: &'a Arc<CorpusView>,
     query: &'a Query,
     rendering: Rendering,
 }
 
-pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
+pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
     let query = Query::from_query_string(call.query())?;
     let replay = Replay::of(call, || {
         replay::parameters_of(&[query.fingerprint().as_bytes()])
@@ -55,23 +55,25 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         },
     };
     let view = call.service.corpus.trusted_view()?;
-    let search = Search {
+    let search = SearchCall {
         call,
         view: &view,
         query: &query,
         rendering: call.rendering(replay.is_some()),
     };
     match prepare(&search).await? {
-        Outcome::NotModified(tag) => Ok(Answer::not_modified().tagged(&tag).priced(Price::FREE)),
-        Outcome::Count(body, tag) => Ok(Answer::json(body).tagged(&tag).priced(Price::FREE)),
-        Outcome::Page(page) => deliver(&search, page, replay, guard.map(Arc::new)).await,
+        SearchOutcome::NotModified(tag) => {
+            Ok(Answer::not_modified().tagged(&tag).priced(Price::FREE))
+        }
+        SearchOutcome::Count(body, tag) => Ok(Answer::json(body).tagged(&tag).priced(Price::FREE)),
+        SearchOutcome::Page(page) => deliver(&search, page, replay, guard.map(Arc::new)).await,
     }
 }
 
 /// Charges a page and sends it, shortened if the key's quota does not cover all of it.
 async fn deliver(
-    search: &Search<'_>,
-    mut page: Page,
+    search: &SearchCall<'_>,
+    mut page: UnchargedPage,
     replay: Option<Replay>,
     guard: Option<Arc<IdempotencyGuard>>,
 ) -> Result<Answer, Problem> {
@@ -96,24 +98,24 @@ async fn deliver(
                 let answer = page.into_answer(Some(room));
                 return Ok(answer.priced(charging::price(call, Counter::Signals, units, charged)));
             }
-            Err(Refusal::Left(_, _, left)) if left > 0 => page.cut(search, left),
+            Err(ChargeRefusal::Left(_, _, left)) if left > 0 => page.cut(search, left),
             Err(refusal) => return Err(refusal.into()),
         }
     }
 }
 
-impl Page {
+impl UnchargedPage {
     fn units(&self) -> u64 {
         self.found.ids.len() as u64
     }
 
     /// Truncates the page to `left` signals. The cursor then follows the last one.
-    fn cut(&mut self, search: &Search<'_>, left: u64) {
+    fn cut(&mut self, search: &SearchCall<'_>, left: u64) {
         let shown = usize::try_from(left).unwrap_or(usize::MAX);
         if shown >= self.found.ids.len() {
             return;
         }
-        let Search { call, query, .. } = search;
+        let SearchCall { call, query, .. } = search;
         self.found.truncate(shown, query, call.today);
         self.tag = tag(search, Some(shown));
     }
@@ -163,21 +165,21 @@ pub(super) fn body(found: RenderedPage) -> Vec<u8> {
     found.answer.finish(next_cursor.as_deref())
 }
 
-async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {
+async fn prepare(search: &SearchCall<'_>) -> Result<SearchOutcome, Problem> {
     let (call, query) = (search.call, search.query);
     let tag = tag(search, None);
     if etag::is_current(&call.parts.headers, &tag) {
-        return Ok(Outcome::NotModified(tag));
+        return Ok(SearchOutcome::NotModified(tag));
     }
     if query.count_only() {
         let count = count(call, search.view, query.filter()).await?;
-        return Ok(Outcome::Count(count_body(count)?, tag));
+        return Ok(SearchOutcome::Count(count_body(count)?, tag));
     }
     call.expect_charge();
     let found = asking::page(call, search.view, query, search.rendering).await?;
     let found = without_gap(found, query)?;
     call.service.metrics.rows_checked.inc_by(found.rows_checked);
-    Ok(Outcome::Page(Page { found, tag }))
+    Ok(SearchOutcome::Page(UnchargedPage { found, tag }))
 }
 
 /// The number of matches, which is a free answer.
@@ -201,7 +203,7 @@ pub(super) fn count_body(count: u64) -> Result<Vec<u8>, Problem> {
     serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))
 }
 
-fn tag(search: &Search<'_>, shown: Option<usize>) -> String {
+fn tag(search: &SearchCall<'_>, shown: Option<usize>) -> String {
     let today = search.call.today.to_julian_day().to_le_bytes();
     let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
     etag::of(&[

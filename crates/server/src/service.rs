@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::activity::Activity;
 use super::cors::{AllowedOrigin, AllowedOrigins};
-use super::export::Slots;
+use super::export::ExportSlots;
 use super::follow_report::Reported;
 use super::free_answers::FreeAnswers;
 use super::idempotency_keys::KeysInUse;
@@ -22,7 +22,7 @@ use super::metrics::Metrics;
 use super::problem::Problem;
 use super::query_pool::QueryPool;
 use super::slow::SlowQueries;
-use super::state::{Readers, State, StateError, Writer};
+use super::state::{ChargeWriter, Readers, State, StateError};
 use super::unsent::{Room, Unsent};
 use crate::corpus::{Corpus, LocalCorpus};
 use signaldex::Index;
@@ -52,12 +52,12 @@ pub enum Today {
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Service(pub(super) Arc<Shared>);
+pub struct Service(pub(super) Arc<ServiceCore>);
 
-pub(super) struct Shared {
+pub(super) struct ServiceCore {
     pub(super) corpus: Arc<dyn Corpus>,
     pub(super) state: State,
-    pub(super) writer: Writer,
+    pub(super) writer: ChargeWriter,
     pub(super) readers: Readers,
     pub(super) keyring: Keyring,
     pub(super) today: Today,
@@ -68,7 +68,7 @@ pub(super) struct Shared {
     pub(super) slow_queries: SlowQueries,
     pub(super) activity: Activity,
     pub(super) free_answers: FreeAnswers,
-    pub(super) exports: Slots,
+    pub(super) exports: ExportSlots,
     pub(super) unsent: Unsent,
     pub(super) query_pool: QueryPool,
     pub(super) following: ArcSwapOption<Reported>,
@@ -108,10 +108,10 @@ impl Service {
         limits: Limits,
     ) -> Result<Service, StateError> {
         let limits = limits.bounded();
-        let writer = Writer::start(&state, limits.charge_queue, limits.kept())?;
+        let writer = ChargeWriter::start(&state, limits.charge_queue, limits.kept())?;
         let readers = Readers::start()?;
         let keyring = Keyring::read(&state)?;
-        Ok(Service(Arc::new(Shared {
+        Ok(Service(Arc::new(ServiceCore {
             corpus,
             state,
             writer,
@@ -123,7 +123,7 @@ impl Service {
             in_flight: Semaphore::new(limits.in_flight),
             idempotency_keys: KeysInUse::default(),
             free_answers: FreeAnswers::default(),
-            exports: Slots::new(limits.exports),
+            exports: ExportSlots::new(limits.exports),
             unsent: Unsent::new(limits.unsent_bytes),
             slow_queries: SlowQueries::over(limits.slow_query_time),
             activity: Activity::new(limits.show_parameters),
@@ -247,7 +247,7 @@ impl Today {
     }
 }
 
-impl Shared {
+impl ServiceCore {
     /// Today's date at an instant. Read once per request, so that all parts of an answer agree, even at
     /// midnight.
     pub(super) fn today_at(&self, now: UtcDateTime) -> Date {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::pace::{Pace, SendRate, acknowledged};
+use super::pace::{ReadingPace, SendRate, acknowledged};
 use super::request_target::TargetBound;
 
 /// A socket that fails if the client reads more slowly than the minimum rate while data is waiting to be
@@ -17,7 +17,7 @@ use super::request_target::TargetBound;
 pub(super) struct PacedStream {
     socket: TcpStream,
     /// `None` if clients may read as slowly as they want.
-    pace: Option<Pace>,
+    pace: Option<ReadingPace>,
     /// When to look at the client again, while a write is pending.
     next_look: Pin<Box<Sleep>>,
     /// When a write began to be pending, or was last looked at.
@@ -32,7 +32,7 @@ impl PacedStream {
     pub(super) fn new(socket: TcpStream, rate: Option<SendRate>) -> PacedStream {
         PacedStream {
             socket,
-            pace: rate.map(Pace::new),
+            pace: rate.map(ReadingPace::new),
             next_look: Box::pin(sleep(rate.map_or(Duration::ZERO, |rate| rate.window))),
             waiting_since: None,
             accepted: 0,

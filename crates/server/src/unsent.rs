@@ -27,7 +27,7 @@ pub(super) struct Room {
 }
 
 /// The bytes of an answer in their room.
-struct Held {
+struct UnsentBody {
     body: Bytes,
     _room: Room,
 }
@@ -81,7 +81,7 @@ impl Room {
         total.fetch_add(needed, Ordering::Relaxed);
         total.fetch_sub(self.bytes, Ordering::Relaxed);
         self.bytes = needed;
-        Bytes::from_owner(Held { body, _room: self })
+        Bytes::from_owner(UnsentBody { body, _room: self })
     }
 }
 
@@ -91,7 +91,7 @@ impl Drop for Room {
     }
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for UnsentBody {
     fn as_ref(&self) -> &[u8] {
         &self.body
     }

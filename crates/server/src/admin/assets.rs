@@ -33,7 +33,7 @@ pub(super) fn version() -> &'static str {
 }
 
 /// Serves an asset. Its URL contains the version, so it may be cached for ever.
-pub(super) async fn answer(request: Request) -> Response {
+pub(super) async fn asset(request: Request) -> Response {
     let (content_type, text) = match request.uri().path() {
         "/assets/style.css" => ("text/css; charset=utf-8", STYLE),
         "/assets/script.js" => ("text/javascript; charset=utf-8", SCRIPT),

@@ -13,27 +13,27 @@ const BODY_TIME: Duration = Duration::from_secs(5);
 
 /// The fields of a form in order. Names may repeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Form(Vec<(String, String)>);
+pub(super) struct FormData(Vec<(String, String)>);
 
 /// A value of a drop-down list.
-pub(super) struct Choice {
+pub(super) struct SelectOption {
     pub(super) value: String,
     pub(super) label: String,
     pub(super) is_chosen: bool,
 }
 
-impl Form {
+impl FormData {
     /// Parses `name=value&name=value`.
-    pub(super) fn parse(text: &[u8]) -> Form {
+    pub(super) fn parse(text: &[u8]) -> FormData {
         let text = String::from_utf8_lossy(text);
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
-        Form(pairs.map(decoded).collect())
+        FormData(pairs.map(decoded).collect())
     }
 
     /// Reads a form from a body; `None` if it is too long or does not arrive in time.
-    pub(super) async fn read(body: Body) -> Option<Form> {
+    pub(super) async fn read(body: Body) -> Option<FormData> {
         let bytes = tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await;
-        Some(Form::parse(&bytes.ok()?.ok()?))
+        Some(FormData::parse(&bytes.ok()?.ok()?))
     }
 
     /// The first value of a name, trimmed; empty if there is none.

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::dashboard::Admin;
 use super::failed::{Failed, PageResult};
-use super::form::Form;
+use super::form::FormData;
 use super::layout;
 use super::seal::Nonce;
 use super::session::Session;
@@ -48,7 +48,7 @@ async fn visit(admin: &Admin, request: Request) -> Result<Request, PageResult> {
         Err(error) => return Err(Err(error)),
     };
     let form = if is_reading {
-        Form::default()
+        FormData::default()
     } else {
         own_form(&parts, body, &session)
             .await
@@ -71,11 +71,11 @@ async fn own_form(
     parts: &Parts,
     body: axum::body::Body,
     session: &Session,
-) -> Result<Form, &'static str> {
+) -> Result<FormData, &'static str> {
     if !is_same_origin(&parts.headers) {
         return Err("The form was submitted from another site.");
     }
-    let form = Form::read(body)
+    let form = FormData::read(body)
         .await
         .ok_or("The form could not be read.")?;
     if session.has_form_token(form.value(FORM_TOKEN)) {

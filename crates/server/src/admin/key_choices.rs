@@ -1,7 +1,7 @@
 //! The choice of a key on the pages of usage and requests: the newest keys, and the chosen one.
 
 use super::figures;
-use super::form::Choice;
+use super::form::SelectOption;
 use crate::keys::KeyRecord;
 use crate::state::{KeysWanted, State, StateError};
 
@@ -10,7 +10,7 @@ const CHOICES_MAX: u64 = 100;
 
 /// The keys to choose from.
 pub(super) struct KeyChoices {
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<SelectOption>,
     /// How many keys are not among them; empty if all are.
     pub(super) others: String,
     pub(super) chosen: Option<KeyRecord>,
@@ -25,7 +25,7 @@ impl KeyChoices {
         let newest = found.keys.iter().map(|(key, _)| key);
         let is_older = |chosen: &&KeyRecord| newest.clone().all(|key| key.id != chosen.id);
         let older = chosen.as_ref().filter(is_older);
-        let choices: Vec<Choice> = older
+        let choices: Vec<SelectOption> = older
             .into_iter()
             .chain(newest.clone())
             .map(|key| choice(key, id))
@@ -42,10 +42,10 @@ impl KeyChoices {
     }
 }
 
-fn choice(key: &KeyRecord, chosen: &str) -> Choice {
+fn choice(key: &KeyRecord, chosen: &str) -> SelectOption {
     let name = figures::key_name(&key.id, &key.settings.name);
     let hint = key.hint.as_ref().unwrap_or(&key.id);
-    Choice {
+    SelectOption {
         label: format!("{name} ({hint})"),
         is_chosen: key.id == chosen,
         value: key.id.clone(),

@@ -39,7 +39,7 @@ pub(super) struct Fact {
 
 #[derive(Template)]
 #[template(path = "message.html", config = "src/admin/askama.toml")]
-struct Message<'a> {
+struct MessagePage<'a> {
     layout: PageLayout<'a>,
     text: &'a str,
 }
@@ -134,13 +134,13 @@ pub(super) fn see(path: &str) -> PageResult {
 /// A page with just a message.
 pub(super) fn message(nonce: &Nonce, status: StatusCode, title: &str, text: &str) -> PageResult {
     let layout = PageLayout::open(nonce, title);
-    render(status, &Message { layout, text })
+    render(status, &MessagePage { layout, text })
 }
 
 /// The same for a page that needs a session.
 pub(super) fn message_of(visit: &Visit, status: StatusCode, title: &str, text: &str) -> PageResult {
     let layout = PageLayout::of(visit, title);
-    render(status, &Message { layout, text })
+    render(status, &MessagePage { layout, text })
 }
 
 /// There is no such page.

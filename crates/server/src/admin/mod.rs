@@ -84,7 +84,7 @@ impl Admin {
             .route_layer(middleware::from_fn_with_state(self.clone(), guard::admit));
         let open = Router::new()
             .route("/sign-in", get(sign_in::ask).post(sign_in::enter))
-            .route("/assets/{name}", get(assets::answer))
+            .route("/assets/{name}", get(assets::asset))
             .fallback(layout::not_found);
         guarded
             .merge(open)

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use super::dashboard::Admin;
 use super::failed::PageResult;
 use super::figures;
-use super::form::{Choice, Form};
+use super::form::{FormData, SelectOption};
 use super::key_choices::KeyChoices;
 use super::layout::{self, PageLayout};
 use super::visit::Visit;
@@ -21,18 +21,18 @@ const SHOWN_MAX: usize = 200;
 
 #[derive(Template)]
 #[template(path = "requests.html", config = "src/admin/askama.toml")]
-struct Page<'a> {
+struct RequestsPage<'a> {
     layout: PageLayout<'a>,
     keys: KeyChoices,
-    outcomes: Vec<Choice>,
+    outcomes: Vec<SelectOption>,
     find: &'a str,
-    lines: Vec<Line>,
+    lines: Vec<RequestRow>,
     kept_max: usize,
     shows_parameters: bool,
 }
 
 /// A request.
-struct Line {
+struct RequestRow {
     at: String,
     key: String,
     /// Id and hint of the key; empty if there was none.
@@ -48,7 +48,7 @@ struct Line {
 
 pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let service = &admin.0.service.0;
-    let form = Form::parse(visit.query.as_bytes());
+    let form = FormData::parse(visit.query.as_bytes());
     let keys = KeyChoices::read(&service.state, form.value("key"))?;
     let wanted = keys.chosen.as_ref().map(|key| key.number);
     let (outcome, find) = (form.value("outcome"), form.value("find"));
@@ -68,11 +68,11 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
         }
     }
     let key_of = |request: &RecentRequest| by_number.get(&request.key)?.as_ref();
-    let page = Page {
+    let page = RequestsPage {
         layout: PageLayout::of(visit, "Recent requests"),
         keys,
         outcomes: [("answered", "Answered"), ("errors", "Errors")]
-            .map(|(value, label)| Choice {
+            .map(|(value, label)| SelectOption {
                 value: value.to_owned(),
                 label: label.to_owned(),
                 is_chosen: value == outcome,
@@ -81,7 +81,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
         find,
         lines: recent
             .iter()
-            .map(|request| Line::new(request, key_of(request)))
+            .map(|request| RequestRow::new(request, key_of(request)))
             .collect(),
         kept_max: KEPT_MAX,
         shows_parameters: service.activity.shows_parameters(),
@@ -89,13 +89,13 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     layout::render(StatusCode::OK, &page)
 }
 
-impl Line {
-    fn new(request: &RecentRequest, key: Option<&KeyRecord>) -> Line {
+impl RequestRow {
+    fn new(request: &RecentRequest, key: Option<&KeyRecord>) -> RequestRow {
         let note = |key: &KeyRecord| match &key.hint {
             Some(hint) => hint.clone(),
             None => key.id.clone(),
         };
-        Line {
+        RequestRow {
             at: figures::moment(request.at),
             key: key.map_or("no valid key".to_owned(), |key| {
                 figures::key_name(&key.id, &key.settings.name)

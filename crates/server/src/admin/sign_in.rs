@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::dashboard::Admin;
 use super::failed::PageResult;
-use super::form::Form;
+use super::form::FormData;
 use super::guard::{self, COOKIE_NAME};
 use super::layout::{self, PageLayout};
 use super::seal::Nonce;
@@ -37,7 +37,7 @@ pub(super) async fn ask(
     Extension(nonce): Extension<Nonce>,
     request: Request,
 ) -> PageResult {
-    let form = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+    let form = FormData::parse(request.uri().query().unwrap_or_default().as_bytes());
     let next = own_path(form.value("next"));
     if guard::session_of(&admin, request.headers())
         .await?
@@ -60,9 +60,9 @@ pub(super) async fn enter(
 ) -> PageResult {
     let (parts, body) = request.into_parts();
     let form = if guard::is_same_origin(&parts.headers) {
-        Form::read(body).await.unwrap_or_default()
+        FormData::read(body).await.unwrap_or_default()
     } else {
-        Form::default()
+        FormData::default()
     };
     let next = own_path(form.value("next"));
     let shown = TokenHash::of(form.value("token"));

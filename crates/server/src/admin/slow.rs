@@ -6,24 +6,24 @@ use axum::http::StatusCode;
 use super::dashboard::Admin;
 use super::failed::PageResult;
 use super::figures;
-use super::form::Form;
+use super::form::FormData;
 use super::layout::{self, PageLayout};
-use super::search::{Plan, QueryText};
+use super::search::{QueryPlan, QueryText};
 use super::visit::Visit;
 use crate::slow::SlowQuery;
 use signaldex::Query;
 
 #[derive(Template)]
 #[template(path = "slow.html", config = "src/admin/askama.toml")]
-struct Page<'a> {
+struct SlowQueriesPage<'a> {
     layout: PageLayout<'a>,
-    lines: Vec<Line>,
+    lines: Vec<SlowQueryRow>,
     threshold: String,
-    plan: Option<Plan>,
+    plan: Option<QueryPlan>,
 }
 
 /// A slow query.
-struct Line {
+struct SlowQueryRow {
     rank: usize,
     kind: &'static str,
     filters: Vec<(String, String)>,
@@ -36,7 +36,7 @@ struct Line {
 }
 
 pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
-    let form = Form::parse(visit.query.as_bytes());
+    let form = FormData::parse(visit.query.as_bytes());
     let queries = admin.0.service.0.slow_queries.all();
     let keys = admin.0.service.0.state.keys()?;
     let name_of = |id: &str| {
@@ -46,7 +46,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
             .unwrap_or_else(|| id.to_owned())
     };
     let shown: Option<usize> = form.value("plan").parse().ok();
-    let page = Page {
+    let page = SlowQueriesPage {
         layout: PageLayout::of(visit, "Slow queries"),
         threshold: figures::duration(admin.0.service.0.slow_queries.threshold()),
         lines: queries
@@ -62,9 +62,9 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     layout::render(StatusCode::OK, &page)
 }
 
-fn line(rank: usize, query: &SlowQuery, key: String, shown: Option<usize>) -> Line {
-    let text = QueryText::of(&Form::parse(query.text.as_bytes()));
-    Line {
+fn line(rank: usize, query: &SlowQuery, key: String, shown: Option<usize>) -> SlowQueryRow {
+    let text = QueryText::of(&FormData::parse(query.text.as_bytes()));
+    SlowQueryRow {
         rank,
         kind: query.kind.as_str(),
         link: text.to_string(),
@@ -78,7 +78,7 @@ fn line(rank: usize, query: &SlowQuery, key: String, shown: Option<usize>) -> Li
 }
 
 /// The plan of a query as the index is now.
-fn plan(admin: &Admin, query: &SlowQuery) -> Result<Option<Plan>, signaldex::Error> {
+fn plan(admin: &Admin, query: &SlowQuery) -> Result<Option<QueryPlan>, signaldex::Error> {
     let Ok(query) = Query::from_query_string(&query.text) else {
         return Ok(None);
     };
@@ -88,5 +88,5 @@ fn plan(admin: &Admin, query: &SlowQuery) -> Result<Option<Plan>, signaldex::Err
         return Ok(None);
     };
     let explanation = index.snapshot().explain(&query, service.today())?;
-    Ok(Some(Plan::of(&explanation)))
+    Ok(Some(QueryPlan::of(&explanation)))
 }

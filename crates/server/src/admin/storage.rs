@@ -24,18 +24,18 @@ const SHARDS_MAX: usize = 100;
 
 #[derive(Template)]
 #[template(path = "storage.html", config = "src/admin/askama.toml")]
-struct Page<'a> {
+struct StoragePage<'a> {
     layout: PageLayout<'a>,
     facts: Vec<Fact>,
-    sections: Vec<Section>,
-    nodes: Vec<NodeLine>,
-    shards: Vec<ShardLine>,
+    sections: Vec<SectionSize>,
+    nodes: Vec<NodeRow>,
+    shards: Vec<ShardRow>,
     /// Shards that the table leaves out.
     more_shards: usize,
 }
 
 /// A node of a cluster.
-struct NodeLine {
+struct NodeRow {
     name: String,
     state: String,
     shards: usize,
@@ -46,7 +46,7 @@ struct NodeLine {
 }
 
 /// A shard of a cluster.
-struct ShardLine {
+struct ShardRow {
     number: usize,
     signals: String,
     size: String,
@@ -54,7 +54,7 @@ struct ShardLine {
 }
 
 /// What a part of the segment files takes.
-struct Section {
+struct SectionSize {
     name: String,
     size: String,
     /// Of the largest, in percent, rounded up so that nothing looks empty.
@@ -65,7 +65,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let corpus = &admin.0.service.0.corpus;
     let index = corpus.index();
     let cluster = corpus.cluster().unwrap_or_default();
-    let page = Page {
+    let page = StoragePage {
         layout: PageLayout::of(visit, "Storage"),
         facts: match index {
             Some(index) => index_facts(admin, index)?,
@@ -129,7 +129,7 @@ fn cluster_facts(admin: &Admin) -> Vec<Fact> {
     facts
 }
 
-fn node_lines(cluster: &ClusterStatus) -> Vec<NodeLine> {
+fn node_lines(cluster: &ClusterStatus) -> Vec<NodeRow> {
     let newest = cluster.nodes.iter().map(|node| node.newest).max();
     let line = |node: &NodeStatus| {
         let state = match (&node.error, node.is_alive) {
@@ -144,7 +144,7 @@ fn node_lines(cluster: &ClusterStatus) -> Vec<NodeLine> {
             0 => "–".to_owned(),
             _ => text,
         };
-        NodeLine {
+        NodeRow {
             name: node.name.clone(),
             state: state.to_owned(),
             shards: node.shards,
@@ -159,10 +159,10 @@ fn node_lines(cluster: &ClusterStatus) -> Vec<NodeLine> {
     cluster.nodes.iter().map(line).collect()
 }
 
-fn shard_lines(cluster: &ClusterStatus) -> Vec<ShardLine> {
+fn shard_lines(cluster: &ClusterStatus) -> Vec<ShardRow> {
     let mut shards: Vec<(usize, &ShardStatus)> = cluster.shards.iter().enumerate().collect();
     shards.sort_by_key(|(_, shard)| shard.nodes.len());
-    let line = |(number, shard): (usize, &ShardStatus)| ShardLine {
+    let line = |(number, shard): (usize, &ShardStatus)| ShardRow {
         number,
         signals: figures::grouped(shard.signals),
         size: figures::bytes(shard.bytes),
@@ -185,7 +185,7 @@ fn today(admin: &Admin) -> Fact {
 }
 
 /// Sections by kind: those of single fields, such as `Codes[3]`, are added up.
-fn sections(index: &Index) -> Result<Vec<Section>, signaldex::Error> {
+fn sections(index: &Index) -> Result<Vec<SectionSize>, signaldex::Error> {
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     for (name, bytes) in index.snapshot().statistics()?.sections {
         let kind = name.split('[').next().unwrap_or_default().to_owned();
@@ -199,7 +199,7 @@ fn sections(index: &Index) -> Result<Vec<Section>, signaldex::Error> {
         kinds.push((format!("{} others", rest.len()), bytes));
     }
     let largest = kinds.first().map_or(1, |(_, bytes)| *bytes).max(1);
-    let section = |(name, bytes): (String, u64)| Section {
+    let section = |(name, bytes): (String, u64)| SectionSize {
         name,
         size: figures::bytes(bytes),
         share: bytes.saturating_mul(100).div_ceil(largest),

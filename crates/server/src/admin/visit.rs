@@ -6,7 +6,7 @@ use axum::http::Method;
 use axum::http::header::HeaderMap;
 use axum::http::request::Parts;
 
-use super::form::Form;
+use super::form::FormData;
 use super::session::{NewSecret, Session};
 
 /// A request with a valid session.
@@ -16,7 +16,7 @@ pub(super) struct Visit {
     /// The query string, as it was sent.
     pub(super) query: String,
     /// The fields of the submitted form; empty for GET requests.
-    pub(super) form: Form,
+    pub(super) form: FormData,
     pub(super) parts: Parts,
 }
 

@@ -12,22 +12,22 @@ use tokio::sync::{mpsc, oneshot};
 const PARTS_WAITING: usize = 1;
 
 /// A message from the exporting task.
-pub(crate) enum Part {
+pub(crate) enum ExportPart {
     Data(Bytes),
     /// The export is complete. If the task ends without it, the body ends with an error.
     End,
 }
 
 pub(crate) struct ExportBody {
-    parts: mpsc::Receiver<Part>,
+    parts: mpsc::Receiver<ExportPart>,
     begin: Option<oneshot::Sender<()>>,
 }
 
 /// The task's side of the body.
-pub(crate) struct Parts {
+pub(crate) struct ExportSender {
     /// Ready when the body is first polled: the answer has begun, and has been logged.
     pub(crate) begun: oneshot::Receiver<()>,
-    pub(crate) sender: mpsc::Sender<Part>,
+    pub(crate) sender: mpsc::Sender<ExportPart>,
 }
 
 /// The body is incomplete.
@@ -35,11 +35,11 @@ pub(crate) struct Parts {
 pub(crate) struct NotWhole;
 
 impl ExportBody {
-    pub(crate) fn new() -> (Parts, ExportBody) {
+    pub(crate) fn new() -> (ExportSender, ExportBody) {
         let (sender, parts) = mpsc::channel(PARTS_WAITING);
         let (begin, begun) = oneshot::channel();
         let begin = Some(begin);
-        (Parts { begun, sender }, ExportBody { parts, begin })
+        (ExportSender { begun, sender }, ExportBody { parts, begin })
     }
 
     /// An empty body of unknown length, for the answer to a HEAD request.
@@ -61,8 +61,8 @@ impl HttpBody for ExportBody {
             let _ = begin.send(());
         }
         Poll::Ready(match ready!(self.parts.poll_recv(context)) {
-            Some(Part::Data(bytes)) => Some(Ok(Frame::data(bytes))),
-            Some(Part::End) => None,
+            Some(ExportPart::Data(bytes)) => Some(Ok(Frame::data(bytes))),
+            Some(ExportPart::End) => None,
             None => Some(Err(NotWhole)),
         })
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::problem::{Code, Problem};
+use crate::problem::{Problem, ProblemCode};
 
 /// Concurrent exports per key.
 const PER_KEY_MAX: usize = 4;
@@ -12,10 +12,10 @@ const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// The running exports of this process.
 #[derive(Clone, Debug)]
-pub(crate) struct Slots(Arc<Shared>);
+pub(crate) struct ExportSlots(Arc<SlotCounts>);
 
 #[derive(Debug)]
-struct Shared {
+struct SlotCounts {
     max: usize,
     /// By the number of the key.
     under_way: Mutex<HashMap<i64, usize>>,
@@ -23,15 +23,15 @@ struct Shared {
 
 /// The slot of one running export, released on drop.
 #[derive(Debug)]
-pub(super) struct Slot {
-    slots: Slots,
+pub(super) struct ExportSlot {
+    slots: ExportSlots,
     key: i64,
 }
 
-impl Slots {
+impl ExportSlots {
     /// Allows at most `max` concurrent exports.
-    pub(crate) fn new(max: usize) -> Slots {
-        Slots(Arc::new(Shared {
+    pub(crate) fn new(max: usize) -> ExportSlots {
+        ExportSlots(Arc::new(SlotCounts {
             max,
             under_way: Mutex::default(),
         }))
@@ -41,7 +41,7 @@ impl Slots {
     ///
     /// # Errors
     /// Too many exports are running.
-    pub(super) fn begin(&self, key: i64) -> Result<Slot, Problem> {
+    pub(super) fn begin(&self, key: i64) -> Result<ExportSlot, Problem> {
         let mut under_way = self.under_way();
         if under_way.values().sum::<usize>() >= self.0.max {
             return Err(Problem::overloaded("Too many exports are under way."));
@@ -51,10 +51,12 @@ impl Slots {
             let detail = format!(
                 "The key has {PER_KEY_MAX} exports under way; wait until one of them has ended."
             );
-            return Err(Problem::new(Code::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS));
+            return Err(
+                Problem::new(ProblemCode::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS)
+            );
         }
         *of_key += 1;
-        Ok(Slot {
+        Ok(ExportSlot {
             slots: self.clone(),
             key,
         })
@@ -73,7 +75,7 @@ impl Slots {
     }
 }
 
-impl Drop for Slot {
+impl Drop for ExportSlot {
     fn drop(&mut self) {
         let mut under_way = self.slots.under_way();
         if let Some(of_key) = under_way.get_mut(&self.key) {

@@ -25,7 +25,7 @@ const EXACT_INTEGER_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// The request to an endpoint.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct ToolTarget {
     /// The last segment of the path, percent-encoded; empty if the endpoint has none.
     pub(super) segment: String,
     /// The query string, percent-encoded.
@@ -33,7 +33,7 @@ pub(super) struct Target {
     pub(super) idempotency_key: Option<String>,
 }
 
-impl Target {
+impl ToolTarget {
     /// Whether it names the facets it wants.
     pub(super) fn names_lists(&self) -> bool {
         self.query
@@ -78,10 +78,10 @@ fn too_long(bytes: usize) -> Problem {
 ///
 /// # Errors
 /// All errors of the arguments and their values.
-pub(super) fn target(tool: Tool, arguments: &Map<String, Value>) -> Result<Target, Problem> {
-    let mut reader = Reader {
+pub(super) fn target(tool: Tool, arguments: &Map<String, Value>) -> Result<ToolTarget, Problem> {
+    let mut reader = ArgumentReader {
         tool,
-        target: Target {
+        target: ToolTarget {
             segment: String::new(),
             query: String::new(),
             idempotency_key: None,
@@ -97,13 +97,13 @@ pub(super) fn target(tool: Tool, arguments: &Map<String, Value>) -> Result<Targe
 }
 
 /// Reads arguments one by one and collects errors.
-struct Reader {
+struct ArgumentReader {
     tool: Tool,
-    target: Target,
+    target: ToolTarget,
     errors: Vec<ParameterError>,
 }
 
-impl Reader {
+impl ArgumentReader {
     fn take(&mut self, name: &str, value: &Value) {
         let Some(schema) = self.tool.arguments().get(name) else {
             // The list of names is long, so only the first of these errors has it.
@@ -154,7 +154,7 @@ impl Reader {
             .push(ParameterError::new(name, code, format!("{name} {what}")));
     }
 
-    fn finish(mut self, arguments: &Map<String, Value>) -> Result<Target, Problem> {
+    fn finish(mut self, arguments: &Map<String, Value>) -> Result<ToolTarget, Problem> {
         let is_missing = |name: &&str| arguments.get(*name).is_none_or(Value::is_null);
         if let Some(name) = self.tool.required().filter(is_missing) {
             self.refuse(name, ErrorCode::EmptyValue, "is missing; it is required");

@@ -11,7 +11,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use super::tools::Tool;
-use crate::options::Options;
+use crate::options::FoundOptions;
 
 /// Maximum bytes of a signal: at most 400 tokens, because a token of this JSON has at least 3.2 bytes.
 pub(super) const SIGNAL_BYTES_MAX: usize = 1_280;
@@ -51,7 +51,7 @@ const NOTHING_NOTE: &str = "Nothing matches; the tool options lists the values o
 
 /// The charge for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Usage {
+pub(super) struct CallUsage {
     pub(super) charged: u64,
     pub(super) unit: &'static str,
     /// Units left this month, if the key has a quota.
@@ -63,9 +63,9 @@ pub(super) struct Usage {
 }
 
 /// What an endpoint has found for a tool.
-pub(super) enum Found {
+pub(super) enum EndpointResult {
     Count(u64),
-    Options(Box<Options>),
+    Options(Box<FoundOptions>),
     /// The body of the API's answer.
     Body(Vec<u8>),
 }
@@ -74,20 +74,20 @@ pub(super) enum Found {
 ///
 /// # Errors
 /// The body does not have the form of the endpoint's answers.
-pub(super) fn answer(
+pub(super) fn tool_answer(
     tool: Tool,
-    found: &Found,
+    found: &EndpointResult,
     names_lists: bool,
-    usage: Option<Usage>,
+    usage: Option<CallUsage>,
 ) -> serde_json::Result<String> {
     let answer = Object(Vec::new());
     let answer = match (found, tool) {
-        (Found::Count(count), _) => answer.with("count", Some(count)),
-        (Found::Options(options), _) => add_options(answer, options, names_lists),
-        (Found::Body(body), Tool::Signal) => answer.with("signal", Some(record(body)?)),
-        (Found::Body(body), Tool::Company) => answer.with("company", Some(record(body)?)),
-        (Found::Body(body), Tool::Changes) => add_changes(answer, body),
-        (Found::Body(body), _) => add_page(answer, body),
+        (EndpointResult::Count(count), _) => answer.with("count", Some(count)),
+        (EndpointResult::Options(options), _) => add_options(answer, options, names_lists),
+        (EndpointResult::Body(body), Tool::Signal) => answer.with("signal", Some(record(body)?)),
+        (EndpointResult::Body(body), Tool::Company) => answer.with("company", Some(record(body)?)),
+        (EndpointResult::Body(body), Tool::Changes) => add_changes(answer, body),
+        (EndpointResult::Body(body), _) => add_page(answer, body),
     };
     serde_json::to_string(&answer?.with("usage", usage)?)
 }
@@ -115,9 +115,13 @@ impl<V: Serialize> Serialize for Object<'_, V> {
     }
 }
 
-type Answer = Object<'static, Box<RawValue>>;
+type AnswerObject = Object<'static, Box<RawValue>>;
 
-fn add_options(answer: Answer, found: &Options, names_lists: bool) -> serde_json::Result<Answer> {
+fn add_options(
+    answer: AnswerObject,
+    found: &FoundOptions,
+    names_lists: bool,
+) -> serde_json::Result<AnswerObject> {
     let values_max = if names_lists {
         NAMED_VALUES_MAX
     } else {
@@ -141,23 +145,23 @@ fn add_options(answer: Answer, found: &Options, names_lists: bool) -> serde_json
 
 /// The envelope of the API's answers.
 #[derive(Deserialize)]
-struct Body<D> {
+struct Envelope<D> {
     data: D,
 }
 
 fn record(body: &[u8]) -> serde_json::Result<Box<RawValue>> {
-    serde_json::from_slice(body).map(|Body { data }| data)
+    serde_json::from_slice(body).map(|Envelope { data }| data)
 }
 
-fn add_page(answer: Answer, body: &[u8]) -> serde_json::Result<Answer> {
+fn add_page(answer: AnswerObject, body: &[u8]) -> serde_json::Result<AnswerObject> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Page {
+    struct PageBody {
         items: Vec<Map<String, Value>>,
         next_cursor: Option<String>,
     }
-    let Body { data } = serde_json::from_slice::<Body<Page>>(body)?;
-    let signals: Vec<Compact> = data.items.iter().map(Compact::of).collect();
+    let Envelope { data } = serde_json::from_slice::<Envelope<PageBody>>(body)?;
+    let signals: Vec<CompactSignal> = data.items.iter().map(CompactSignal::of).collect();
     let note = if signals.is_empty() {
         Some(NOTHING_NOTE)
     } else {
@@ -171,7 +175,7 @@ fn add_page(answer: Answer, body: &[u8]) -> serde_json::Result<Answer> {
 
 /// A change: `upsert` with its signal, or `remove` with its id.
 #[derive(Deserialize, Serialize)]
-struct Change<S> {
+struct CompactChange<S> {
     op: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     signal: Option<S>,
@@ -179,20 +183,20 @@ struct Change<S> {
     id: Option<String>,
 }
 
-fn add_changes(answer: Answer, body: &[u8]) -> serde_json::Result<Answer> {
+fn add_changes(answer: AnswerObject, body: &[u8]) -> serde_json::Result<AnswerObject> {
     #[derive(Deserialize)]
-    struct Changes {
-        changes: Vec<Change<Map<String, Value>>>,
+    struct ChangesBody {
+        changes: Vec<CompactChange<Map<String, Value>>>,
         next: String,
         more: bool,
     }
-    let Body { data } = serde_json::from_slice::<Body<Changes>>(body)?;
-    let changes = data.changes.into_iter().map(|change| Change {
+    let Envelope { data } = serde_json::from_slice::<Envelope<ChangesBody>>(body)?;
+    let changes = data.changes.into_iter().map(|change| CompactChange {
         op: change.op,
-        signal: change.signal.as_ref().map(Compact::of),
+        signal: change.signal.as_ref().map(CompactSignal::of),
         id: change.id,
     });
-    let changes: Vec<Change<Compact>> = changes.collect();
+    let changes: Vec<CompactChange<CompactSignal>> = changes.collect();
     let note = note_of_cuts(changes.iter().filter_map(|change| change.signal.as_ref()));
     answer
         .with("changes", Some(changes))?
@@ -201,7 +205,7 @@ fn add_changes(answer: Answer, body: &[u8]) -> serde_json::Result<Answer> {
         .with("note", note)
 }
 
-fn note_of_cuts<'c>(signals: impl IntoIterator<Item = &'c Compact>) -> Option<&'static str> {
+fn note_of_cuts<'c>(signals: impl IntoIterator<Item = &'c CompactSignal>) -> Option<&'static str> {
     let mut signals = signals.into_iter();
     signals
         .any(|signal| !signal.cut.is_empty())
@@ -210,16 +214,16 @@ fn note_of_cuts<'c>(signals: impl IntoIterator<Item = &'c Compact>) -> Option<&'
 
 /// The compact form of a signal.
 #[derive(Default)]
-struct Compact {
+struct CompactSignal {
     members: Vec<(&'static str, Value)>,
     /// The names of the shortened members.
     cut: Vec<&'static str>,
 }
 
-impl Compact {
+impl CompactSignal {
     /// The compact form of an item of the API.
-    fn of(item: &Map<String, Value>) -> Compact {
-        let mut compact = Compact::default();
+    fn of(item: &Map<String, Value>) -> CompactSignal {
+        let mut compact = CompactSignal::default();
         for (name, bytes_max, excess) in MEMBERS {
             match item.get(name) {
                 Some(Value::String(text)) => {
@@ -276,7 +280,7 @@ impl Compact {
     }
 }
 
-impl Serialize for Compact {
+impl Serialize for CompactSignal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let cut = (!self.cut.is_empty()).then(|| ("cut", json!(self.cut)));
         let members = self.members.iter().chain(&cut);

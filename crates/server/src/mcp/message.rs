@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::problem::{Code, Problem};
+use crate::problem::{Problem, ProblemCode};
 
 pub(super) const PARSE_ERROR: i64 = -32_700;
 pub(super) const INVALID_REQUEST: i64 = -32_600;
@@ -14,15 +14,15 @@ pub(super) const INVALID_PARAMS: i64 = -32_602;
 
 /// A message from a client.
 #[derive(Debug)]
-pub(super) enum Message {
-    Request(Request),
+pub(super) enum ClientMessage {
+    Request(RpcRequest),
     /// A message without an answer.
     Notification,
 }
 
 /// A request, which must be answered.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct RpcRequest {
     /// A text or a whole number.
     pub(super) id: Value,
     pub(super) method: String,
@@ -80,18 +80,20 @@ impl RpcError {
 
     /// The problem code for the dashboard and the log.
     pub(super) fn name(&self) -> &'static str {
-        let of_status = Code::ALL.iter().find(|code| code.status() == self.status);
-        of_status.map_or(Code::InvalidRequest.as_str(), |code| code.as_str())
+        let of_status = ProblemCode::ALL
+            .iter()
+            .find(|code| code.status() == self.status);
+        of_status.map_or(ProblemCode::InvalidRequest.as_str(), |code| code.as_str())
     }
 
     /// The complete message, without an id if that of the request could not be parsed.
     pub(super) fn to_message(&self, id: Option<&Value>) -> Vec<u8> {
-        let error = ErrorBody {
+        let error = RpcErrorBody {
             code: self.code,
             message: &self.message,
             data: self.data.as_ref(),
         };
-        let message = Answer::<RawValue> {
+        let message = RpcMessage::<RawValue> {
             jsonrpc: "2.0",
             id,
             result: None,
@@ -103,7 +105,7 @@ impl RpcError {
 
 /// The message with a result.
 pub(super) fn result_message(id: &Value, result: &impl Serialize) -> Vec<u8> {
-    let message = Answer {
+    let message = RpcMessage {
         jsonrpc: "2.0",
         id: Some(id),
         result: Some(result),
@@ -114,18 +116,18 @@ pub(super) fn result_message(id: &Value, result: &impl Serialize) -> Vec<u8> {
 }
 
 #[derive(Serialize)]
-struct Answer<'a, R: Serialize + ?Sized> {
+struct RpcMessage<'a, R: Serialize + ?Sized> {
     jsonrpc: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a R>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorBody<'a>>,
+    error: Option<RpcErrorBody<'a>>,
 }
 
 #[derive(Serialize)]
-struct ErrorBody<'a> {
+struct RpcErrorBody<'a> {
     code: i64,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,7 +138,7 @@ struct ErrorBody<'a> {
 ///
 /// # Errors
 /// It is not JSON, or neither a request nor a notification.
-pub(super) fn parse(bytes: &[u8]) -> Result<Message, Unreadable> {
+pub(super) fn parse(bytes: &[u8]) -> Result<ClientMessage, Unreadable> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| {
         let message = format!("The message is not JSON: {error}.");
         (None, RpcError::new(PARSE_ERROR, message))
@@ -177,16 +179,16 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Message, Unreadable> {
         }
     };
     Ok(match id {
-        None => Message::Notification,
-        Some(id) => Message::Request(Request { id, method, params }),
+        None => ClientMessage::Notification,
+        Some(id) => ClientMessage::Request(RpcRequest { id, method, params }),
     })
 }
 
 /// The id of a message, if it has one.
 pub(super) fn id_of(bytes: &[u8]) -> Option<Value> {
     match parse(bytes) {
-        Ok(Message::Request(request)) => Some(request.id),
-        Ok(Message::Notification) => None,
+        Ok(ClientMessage::Request(request)) => Some(request.id),
+        Ok(ClientMessage::Notification) => None,
         Err((id, _)) => id,
     }
 }

@@ -27,5 +27,5 @@ mod protocol;
 mod stdio;
 mod tools;
 
-pub(super) use post::answer;
+pub(super) use post::answer_post;
 pub use stdio::serve_mcp;

@@ -4,11 +4,11 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::arguments::Target;
-use super::compact::{self, Found, Usage, json_bytes};
+use super::arguments::ToolTarget;
+use super::compact::{self, CallUsage, EndpointResult, json_bytes};
 use super::protocol::{Era, complete};
 use super::tools::{IDEMPOTENCY_KEY, Tool};
-use crate::problem::{Code, Problem};
+use crate::problem::{Problem, ProblemCode};
 use crate::replay;
 use signaldex::query::ParameterError;
 use signaldex::query::limits::ERRORS_MAX;
@@ -20,7 +20,7 @@ const ERRORS_BYTES_MAX: usize = 6_500;
 const ERROR_FRAME_BYTES: usize = 100;
 
 /// The outcome of a tool call.
-pub(super) struct Outcome {
+pub(super) struct ToolOutcome {
     /// The text for the model.
     text: String,
     /// The same as JSON, for programs.
@@ -28,21 +28,21 @@ pub(super) struct Outcome {
     is_error: bool,
 }
 
-impl Outcome {
+impl ToolOutcome {
     /// The outcome of a successful answer.
     ///
     /// # Errors
-    /// As [`compact::answer`].
+    /// As [`compact::tool_answer`].
     pub(super) fn of_found(
         tool: Tool,
-        target: &Target,
-        found: &Found,
-        usage: Option<Usage>,
-    ) -> Result<Outcome, Problem> {
-        let text = compact::answer(tool, found, target.names_lists(), usage);
+        target: &ToolTarget,
+        found: &EndpointResult,
+        usage: Option<CallUsage>,
+    ) -> Result<ToolOutcome, Problem> {
+        let text = compact::tool_answer(tool, found, target.names_lists(), usage);
         let text = text.map_err(|error| Problem::internal(&error))?;
         let structured = RawValue::from_string(text.clone());
-        Ok(Outcome {
+        Ok(ToolOutcome {
             text,
             structured: structured.map_err(|error| Problem::internal(&error))?,
             is_error: false,
@@ -50,9 +50,9 @@ impl Outcome {
     }
 
     /// The outcome of a problem. `request_id` identifies the request in the log.
-    pub(super) fn of_problem(problem: &Problem, request_id: Option<&str>) -> Outcome {
+    pub(super) fn of_problem(problem: &Problem, request_id: Option<&str>) -> ToolOutcome {
         let structured = structured(problem, request_id);
-        Outcome {
+        ToolOutcome {
             text: text_of(problem),
             structured: to_raw_value(&structured).unwrap_or_default(),
             is_error: true,
@@ -63,7 +63,7 @@ impl Outcome {
     pub(super) fn result(&self, era: Era) -> impl Serialize {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Result<'a> {
+        struct CallResult<'a> {
             content: [Content<'a>; 1],
             structured_content: &'a RawValue,
             is_error: bool,
@@ -75,7 +75,7 @@ impl Outcome {
             r#type: &'static str,
             text: &'a str,
         }
-        Result {
+        CallResult {
             content: [Content {
                 r#type: "text",
                 text: &self.text,
@@ -111,7 +111,7 @@ fn text_of(problem: &Problem) -> String {
     if let Some(seconds) = problem.retry_after_seconds {
         text.push_str(&format!("\nWait {seconds} s before you try again."));
     }
-    if problem.code != Code::ChargeUncertain && !text.contains("charged") {
+    if problem.code != ProblemCode::ChargeUncertain && !text.contains("charged") {
         text.push_str("\nNothing was charged.");
     }
     text

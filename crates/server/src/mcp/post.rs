@@ -13,11 +13,11 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use serde_json::{Map, Value};
 
-use super::arguments::{self, Target};
-use super::compact::{Found, Usage};
-use super::message::{self, Message, Request, RpcError};
-use super::outcome::Outcome;
-use super::protocol::{self, Era, Transport, Wanted};
+use super::arguments::{self, ToolTarget};
+use super::compact::{CallUsage, EndpointResult};
+use super::message::{self, ClientMessage, RpcError, RpcRequest};
+use super::outcome::ToolOutcome;
+use super::protocol::{self, Dispatch, Era, Transport};
 use super::tools::Tool;
 use crate::answer::Price;
 use crate::call::{Call, Caller};
@@ -27,7 +27,7 @@ use crate::endpoint::Endpoint;
 use crate::handled::{Handled, Note};
 use crate::limits::{MCP_DRAIN_TIME, MCP_DRAINED_BYTES_MAX, MCP_MESSAGE_BYTES_MAX};
 use crate::problem::Problem;
-use crate::service::Shared;
+use crate::service::ServiceCore;
 use crate::{changes, charging, details, options, request, search};
 use signaldex::Query;
 use signaldex::json::Rendering;
@@ -35,7 +35,7 @@ use signaldex::json::Rendering;
 type Headers = Vec<(HeaderName, HeaderValue)>;
 
 /// The answer to a message.
-struct Reply {
+struct McpReply {
     status: StatusCode,
     headers: Headers,
     price: Option<Price>,
@@ -44,15 +44,15 @@ struct Reply {
 }
 
 /// Answers a request to the endpoint. The answer is always a JSON-RPC message or has no body.
-pub(crate) async fn answer(
-    service: &Arc<Shared>,
+pub(crate) async fn answer_post(
+    service: &Arc<ServiceCore>,
     parts: &Parts,
     mut body: Body,
     caller: &mut Caller,
 ) -> Handled<'static> {
     let deadline = Deadline::after(service.limits.request_time);
     let reply = reply(service, parts, &mut body, caller, &deadline).await;
-    let reply = reply.unwrap_or_else(|error| Reply::of_error(&error, None));
+    let reply = reply.unwrap_or_else(|error| McpReply::of_error(&error, None));
     let is_body_read = body.is_end_stream();
     if !is_body_read && !parts.headers.contains_key(EXPECT) {
         // A client that is still sending would miss the answer if the connection were closed now.
@@ -62,18 +62,18 @@ pub(crate) async fn answer(
 }
 
 async fn reply(
-    service: &Arc<Shared>,
+    service: &Arc<ServiceCore>,
     parts: &Parts,
     body: &mut Body,
     caller: &mut Caller,
     deadline: &Deadline,
-) -> Result<Reply, RpcError> {
+) -> Result<McpReply, RpcError> {
     let request_id = caller.request_id.clone();
     let refused = |problem: Problem| RpcError::of_problem(&problem, &request_id);
     request::check(parts).map_err(refused)?;
     let origins = service.origins.get();
     if let Some(preflight) = origins.and_then(|origins| origins.preflight(parts, &cors::MCP)) {
-        return Ok(Reply::without_body(preflight.status, preflight.headers));
+        return Ok(McpReply::without_body(preflight.status, preflight.headers));
     }
     let is_allowed = origins.is_some_and(|origins| origins.allow(&parts.headers));
     check_head(parts, is_allowed)?;
@@ -92,7 +92,7 @@ async fn reply(
         (Err(problem), _) => problem,
     };
     let id = message::id_of(&bytes);
-    Ok(Reply::of_error(&refused(problem), id.as_ref()))
+    Ok(McpReply::of_error(&refused(problem), id.as_ref()))
 }
 
 /// Refuses requests that cannot hold a message, by their headers.
@@ -195,32 +195,32 @@ async fn next_data(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
     }
 }
 
-async fn reply_to_message(call: Call<'_>, bytes: &[u8]) -> Reply {
+async fn reply_to_message(call: Call<'_>, bytes: &[u8]) -> McpReply {
     match message::parse(bytes) {
-        Ok(Message::Request(request)) => reply_to_request(call, request).await,
-        Ok(Message::Notification) => Reply::without_body(StatusCode::ACCEPTED, Vec::new()),
-        Err((id, error)) => Reply::of_error(&error, id.as_ref()),
+        Ok(ClientMessage::Request(request)) => reply_to_request(call, request).await,
+        Ok(ClientMessage::Notification) => McpReply::without_body(StatusCode::ACCEPTED, Vec::new()),
+        Err((id, error)) => McpReply::of_error(&error, id.as_ref()),
     }
 }
 
-async fn reply_to_request(call: Call<'_>, request: Request) -> Reply {
+async fn reply_to_request(call: Call<'_>, request: RpcRequest) -> McpReply {
     let id = request.id.clone();
     let era = match protocol::era_of(&request, Transport::Http(&call.parts.headers)) {
         Ok(era) => era,
-        Err(error) => return Reply::of_error(&error, Some(&id)),
+        Err(error) => return McpReply::of_error(&error, Some(&id)),
     };
-    match protocol::wanted(request, era) {
-        Ok(Wanted::Result(result)) => Reply::of_result(message::result_message(&id, &result)),
-        Ok(Wanted::Call(tool, arguments)) => call_tool(call, tool, &arguments, &id, era).await,
+    match protocol::dispatch(request, era) {
+        Ok(Dispatch::Result(result)) => McpReply::of_result(message::result_message(&id, &result)),
+        Ok(Dispatch::Call(tool, arguments)) => call_tool(call, tool, &arguments, &id, era).await,
         Err(error) => {
-            let reply = Reply::of_error(&error, Some(&id));
+            let reply = McpReply::of_error(&error, Some(&id));
             // Clients of earlier revisions read errors only if the status is 200.
             let status = if era == Era::Handshake {
                 StatusCode::OK
             } else {
                 reply.status
             };
-            Reply { status, ..reply }
+            McpReply { status, ..reply }
         }
     }
 }
@@ -232,7 +232,7 @@ async fn call_tool(
     arguments: &Map<String, Value>,
     id: &Value,
     era: Era,
-) -> Reply {
+) -> McpReply {
     let (deadline, request_id) = (call.deadline, call.request_id.clone());
     let target = arguments::target(tool, arguments);
     let query = target.as_ref().ok().map(|target| target.query.clone());
@@ -251,12 +251,12 @@ async fn call_tool(
             note.status = problem.code.status();
             note.code = Some(problem.code.as_str());
             let logged = note.status.is_server_error().then_some(request_id.as_str());
-            (Outcome::of_problem(&problem, logged), None)
+            (ToolOutcome::of_problem(&problem, logged), None)
         }
     };
     note.charged = price.map_or(0, |price| price.charged);
-    let reply = Reply::of_result(message::result_message(id, &outcome.result(era)));
-    Reply {
+    let reply = McpReply::of_result(message::result_message(id, &outcome.result(era)));
+    McpReply {
         price,
         note,
         ..reply
@@ -264,52 +264,60 @@ async fn call_tool(
 }
 
 /// Calls the endpoint of a tool, as a client of the API would.
-async fn ask(call: Call<'_>, tool: Tool, target: &Target) -> Result<(Outcome, Price), Problem> {
+async fn ask(
+    call: Call<'_>,
+    tool: Tool,
+    target: &ToolTarget,
+) -> Result<(ToolOutcome, Price), Problem> {
     call.check_scope(tool.endpoint().scope)?;
     let parts = target.parts(tool)?;
     let mut call = call.with_parts(&parts);
     call.wanted_rendering = Rendering::Short;
     let (found, price) = find(&call, tool, target).await?;
     let usage = usage(&call, tool, price).await;
-    let outcome = Outcome::of_found(tool, target, &found, Some(usage))?;
+    let outcome = ToolOutcome::of_found(tool, target, &found, Some(usage))?;
     Ok((outcome, price))
 }
 
 /// What the endpoint of a tool finds, and what it charges.
-async fn find(call: &Call<'_>, tool: Tool, target: &Target) -> Result<(Found, Price), Problem> {
+async fn find(
+    call: &Call<'_>,
+    tool: Tool,
+    target: &ToolTarget,
+) -> Result<(EndpointResult, Price), Problem> {
     let answer = match tool {
-        Tool::Search => search::answer(call).await,
+        Tool::Search => search::page_or_count(call).await,
         Tool::Count => {
             let query = Query::from_query_string(call.query())?;
             let view = call.service.corpus.trusted_view()?;
             let count = search::count(call, &view, query.filter()).await?;
-            return Ok((Found::Count(count), Price::FREE));
+            return Ok((EndpointResult::Count(count), Price::FREE));
         }
         Tool::Options => {
             let (options, free) = options::find(call).await?;
             charging::count_free(call, free);
-            return Ok((Found::Options(Box::new(options)), Price::FREE));
+            return Ok((EndpointResult::Options(Box::new(options)), Price::FREE));
         }
         Tool::Signal => details::signal(call, &target.segment).await,
         Tool::Company => details::company(call, &target.segment).await,
-        Tool::Changes => changes::answer(call).await,
+        Tool::Changes => changes::changes(call).await,
     }?;
     let body = to_bytes(answer.body, usize::MAX).await;
     let body = body.map_err(|error| Problem::internal(&error))?;
     Ok((
-        Found::Body(body.into()),
+        EndpointResult::Body(body.into()),
         answer.price.unwrap_or(Price::FREE),
     ))
 }
 
 /// The usage of a call: its price, and the units left of the key's quota.
-async fn usage(call: &Call<'_>, tool: Tool, price: Price) -> Usage {
+async fn usage(call: &Call<'_>, tool: Tool, price: Price) -> CallUsage {
     let remaining = match price.remaining {
         Some(remaining) => Some(remaining),
         // The answer may already be paid for, so failing to read the quota is not an error.
         None => charging::unused(call, tool.counter()).await.ok().flatten(),
     };
-    Usage {
+    CallUsage {
         charged: price.charged,
         unit: tool.counter().as_str(),
         remaining,
@@ -317,9 +325,9 @@ async fn usage(call: &Call<'_>, tool: Tool, price: Price) -> Usage {
     }
 }
 
-impl Reply {
-    fn without_body(status: StatusCode, headers: Headers) -> Reply {
-        Reply {
+impl McpReply {
+    fn without_body(status: StatusCode, headers: Headers) -> McpReply {
+        McpReply {
             status,
             headers,
             price: None,
@@ -331,15 +339,15 @@ impl Reply {
         }
     }
 
-    fn of_result(body: Vec<u8>) -> Reply {
-        Reply {
+    fn of_result(body: Vec<u8>) -> McpReply {
+        McpReply {
             body,
-            ..Reply::without_body(StatusCode::OK, Vec::new())
+            ..McpReply::without_body(StatusCode::OK, Vec::new())
         }
     }
 
-    fn of_error(error: &RpcError, id: Option<&Value>) -> Reply {
-        let mut reply = Reply::without_body(error.status, Vec::new());
+    fn of_error(error: &RpcError, id: Option<&Value>) -> McpReply {
+        let mut reply = McpReply::without_body(error.status, Vec::new());
         reply.body = error.to_message(id);
         reply.note.code = Some(error.name());
         let header = match error.status {
@@ -355,7 +363,7 @@ impl Reply {
         reply
     }
 
-    fn into_handled(self, service: &Shared, is_body_read: bool) -> Handled<'static> {
+    fn into_handled(self, service: &ServiceCore, is_body_read: bool) -> Handled<'static> {
         let has_body = !self.body.is_empty();
         let mut response = Response::new(Body::from(service.unsent.hold(self.body)));
         *response.status_mut() = self.status;

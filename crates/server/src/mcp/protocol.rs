@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::message::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError};
+use super::message::{INVALID_PARAMS, METHOD_NOT_FOUND, RpcError, RpcRequest};
 use super::tools::{self, Tool};
 use signaldex::text::quoted;
 
@@ -59,7 +59,7 @@ pub(super) enum Transport<'a> {
 }
 
 /// The method of a request.
-pub(super) enum Wanted {
+pub(super) enum Dispatch {
     /// A result that needs no tool.
     Result(Value),
     Call(Tool, Map<String, Value>),
@@ -69,7 +69,7 @@ pub(super) enum Wanted {
 ///
 /// # Errors
 /// The revision is not supported, or parts of the request disagree.
-pub(super) fn era_of(request: &Request, transport: Transport<'_>) -> Result<Era, RpcError> {
+pub(super) fn era_of(request: &RpcRequest, transport: Transport<'_>) -> Result<Era, RpcError> {
     let meta = request.params.get("_meta").and_then(Value::as_object);
     if let Some(version) = meta.and_then(|meta| meta.get(VERSION_KEY)) {
         let has_capabilities = meta.is_some_and(|meta| meta.contains_key(CAPABILITIES_KEY));
@@ -95,7 +95,7 @@ pub(super) fn era_of(request: &Request, transport: Transport<'_>) -> Result<Era,
 
 /// Checks a request that names its revision.
 fn check_current(
-    request: &Request,
+    request: &RpcRequest,
     version: &Value,
     has_capabilities: bool,
     transport: Transport<'_>,
@@ -190,8 +190,8 @@ fn lacks_metadata() -> RpcError {
 ///
 /// # Errors
 /// Unknown method or tool, or malformed parameters.
-pub(super) fn wanted(request: Request, era: Era) -> Result<Wanted, RpcError> {
-    let Request {
+pub(super) fn dispatch(request: RpcRequest, era: Era) -> Result<Dispatch, RpcError> {
+    let RpcRequest {
         method, mut params, ..
     } = request;
     let result = match (method.as_str(), era) {
@@ -205,10 +205,10 @@ pub(super) fn wanted(request: Request, era: Era) -> Result<Wanted, RpcError> {
         ("ping", Era::Handshake) => json!({}),
         _ => return Err(unknown_method(&method)),
     };
-    Ok(Wanted::Result(complete(result, era)))
+    Ok(Dispatch::Result(complete(result, era)))
 }
 
-fn tool_call(mut params: Map<String, Value>) -> Result<Wanted, RpcError> {
+fn tool_call(mut params: Map<String, Value>) -> Result<Dispatch, RpcError> {
     let invalid = |message: String| RpcError::new(INVALID_PARAMS, message);
     let Some(Value::String(name)) = params.remove("name") else {
         return Err(invalid("name has to be the name of a tool.".to_owned()));
@@ -221,8 +221,8 @@ fn tool_call(mut params: Map<String, Value>) -> Result<Wanted, RpcError> {
         )));
     };
     match params.remove("arguments") {
-        None | Some(Value::Null) => Ok(Wanted::Call(tool, Map::new())),
-        Some(Value::Object(arguments)) => Ok(Wanted::Call(tool, arguments)),
+        None | Some(Value::Null) => Ok(Dispatch::Call(tool, Map::new())),
+        Some(Value::Object(arguments)) => Ok(Dispatch::Call(tool, arguments)),
         Some(_) => Err(invalid("arguments has to be an object.".to_owned())),
     }
 }

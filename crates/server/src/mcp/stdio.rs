@@ -6,15 +6,15 @@ use std::task::{Context, Poll, Waker};
 
 use time::{Date, UtcDateTime};
 
-use super::arguments::{self, Target};
-use super::compact::Found;
-use super::message::{self, INVALID_REQUEST, Message, Request, RpcError};
-use super::outcome::Outcome;
-use super::protocol::{self, Era, Transport, Wanted};
+use super::arguments::{self, ToolTarget};
+use super::compact::EndpointResult;
+use super::message::{self, ClientMessage, INVALID_REQUEST, RpcError, RpcRequest};
+use super::outcome::ToolOutcome;
+use super::protocol::{self, Dispatch, Era, Transport};
 use super::tools::Tool;
 use crate::corpus::{ChangesRequest, Corpus, CorpusFuture, LocalCorpus};
 use crate::limits::MCP_MESSAGE_BYTES_MAX;
-use crate::options::Options;
+use crate::options::FoundOptions;
 use crate::problem::Problem;
 use crate::service::Today;
 use crate::{changes, details, options, search};
@@ -44,7 +44,7 @@ pub fn serve_mcp(
         let answer = if line.len() > MCP_MESSAGE_BYTES_MAX {
             Some(too_long().to_message(None))
         } else {
-            server.answer(&line)
+            server.answer_line(&line)
         };
         if let Some(answer) = answer {
             output.write_all(&answer)?;
@@ -88,10 +88,10 @@ struct Stdio {
 
 impl Stdio {
     /// The answer to a message; `None` for a notification.
-    fn answer(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+    fn answer_line(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let request = match message::parse(line) {
-            Ok(Message::Request(request)) => request,
-            Ok(Message::Notification) => return None,
+            Ok(ClientMessage::Request(request)) => request,
+            Ok(ClientMessage::Notification) => return None,
             Err((id, error)) => return Some(error.to_message(id.as_ref())),
         };
         let id = request.id.clone();
@@ -99,18 +99,19 @@ impl Stdio {
         Some(answer.unwrap_or_else(|error| error.to_message(Some(&id))))
     }
 
-    fn answer_request(&mut self, request: Request) -> Result<Vec<u8>, RpcError> {
+    fn answer_request(&mut self, request: RpcRequest) -> Result<Vec<u8>, RpcError> {
         let transport = Transport::Stdio {
             after_handshake: self.after_handshake,
         };
         let era = protocol::era_of(&request, transport)?;
         self.after_handshake |= era == Era::Handshake;
         let id = request.id.clone();
-        Ok(match protocol::wanted(request, era)? {
-            Wanted::Result(result) => message::result_message(&id, &result),
-            Wanted::Call(tool, arguments) => {
+        Ok(match protocol::dispatch(request, era)? {
+            Dispatch::Result(result) => message::result_message(&id, &result),
+            Dispatch::Call(tool, arguments) => {
                 let outcome = self.call(tool, &arguments);
-                let outcome = outcome.unwrap_or_else(|problem| Outcome::of_problem(&problem, None));
+                let outcome =
+                    outcome.unwrap_or_else(|problem| ToolOutcome::of_problem(&problem, None));
                 message::result_message(&id, &outcome.result(era))
             }
         })
@@ -120,7 +121,7 @@ impl Stdio {
         &self,
         tool: Tool,
         arguments: &serde_json::Map<String, serde_json::Value>,
-    ) -> Result<Outcome, Problem> {
+    ) -> Result<ToolOutcome, Problem> {
         let target = arguments::target(tool, arguments)?;
         if let Some(Err(error)) = self.corpus.index().map(Index::refresh) {
             tracing::error!(
@@ -128,11 +129,11 @@ impl Stdio {
                 "the index cannot be followed"
             );
         }
-        Outcome::of_found(tool, &target, &self.ask(tool, &target)?, None)
+        ToolOutcome::of_found(tool, &target, &self.ask(tool, &target)?, None)
     }
 
     /// What the tool's endpoint would find.
-    fn ask(&self, tool: Tool, target: &Target) -> Result<Found, Problem> {
+    fn ask(&self, tool: Tool, target: &ToolTarget) -> Result<EndpointResult, Problem> {
         let view = self.corpus.trusted_view()?;
         let today = self.today();
         let body = match tool {
@@ -144,14 +145,14 @@ impl Stdio {
             Tool::Count => {
                 let query = Query::from_query_string(&target.query)?;
                 let count = now(self.corpus.count(&view, query.filter(), today))?;
-                return Ok(Found::Count(count));
+                return Ok(EndpointResult::Count(count));
             }
             Tool::Options => {
                 let query = options::parse(&target.query)?;
                 let counts = now(self.corpus.facets(&view, &query, today))?;
                 let facets = query.facets;
-                let options = Box::new(Options { counts, facets });
-                return Ok(Found::Options(options));
+                let options = Box::new(FoundOptions { counts, facets });
+                return Ok(EndpointResult::Options(options));
             }
             Tool::Signal => {
                 let id = details::parse_id(&target.segment)?;
@@ -170,7 +171,7 @@ impl Stdio {
                 found.map_err(changes::refused)?.body
             }
         };
-        Ok(Found::Body(body))
+        Ok(EndpointResult::Body(body))
     }
 
     fn today(&self) -> Date {

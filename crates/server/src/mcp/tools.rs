@@ -24,7 +24,7 @@ pub(super) enum Tool {
 }
 
 /// The description of a tool.
-struct Description {
+struct ToolDescription {
     name: &'static str,
     endpoint: Endpoint,
     /// The name in metrics, the log and the dashboard.
@@ -33,8 +33,8 @@ struct Description {
     text: &'static str,
 }
 
-const DESCRIPTIONS: [Description; Tool::ALL.len()] = [
-    Description {
+const DESCRIPTIONS: [ToolDescription; Tool::ALL.len()] = [
+    ToolDescription {
         name: "search",
         endpoint: Endpoint::Signals,
         recorded_name: "mcp search",
@@ -45,14 +45,14 @@ const DESCRIPTIONS: [Description; Tool::ALL.len()] = [
             the tool signal has them whole. nextCursor is the cursor of the next page; it is absent on the last \
             page.",
     },
-    Description {
+    ToolDescription {
         name: "count",
         endpoint: Endpoint::Signals,
         recorded_name: "mcp count",
         title: "Count signals",
         text: "The exact number of signals that match all filters, which are those of search. Free.",
     },
-    Description {
+    ToolDescription {
         name: "options",
         endpoint: Endpoint::FilterOptions,
         recorded_name: "mcp options",
@@ -61,14 +61,14 @@ const DESCRIPTIONS: [Description; Tool::ALL.len()] = [
             Use it before you guess a country, an industry or a category. Name the lists that you need in \
             facets: a list named there is shown longer. Free.",
     },
-    Description {
+    ToolDescription {
         name: "signal",
         endpoint: Endpoint::Signal,
         recorded_name: "mcp signal",
         title: "Read a signal",
         text: "One signal with its whole evidence and its company. Costs one activities unit.",
     },
-    Description {
+    ToolDescription {
         name: "company",
         endpoint: Endpoint::Company,
         recorded_name: "mcp company",
@@ -76,7 +76,7 @@ const DESCRIPTIONS: [Description; Tool::ALL.len()] = [
         text: "One company: what it does, where it is, how large it is and how many signals it has. Costs \
             one companies unit.",
     },
-    Description {
+    ToolDescription {
         name: "changes",
         endpoint: Endpoint::Changes,
         recorded_name: "mcp changes",
@@ -111,7 +111,7 @@ impl Tool {
         Tool::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    fn description(self) -> &'static Description {
+    fn description(self) -> &'static ToolDescription {
         &DESCRIPTIONS[self as usize]
     }
 
@@ -124,7 +124,7 @@ impl Tool {
         self.description().recorded_name
     }
 
-    pub(super) fn endpoint(self) -> &'static endpoint::Description {
+    pub(super) fn endpoint(self) -> &'static endpoint::EndpointDescription {
         self.description().endpoint.description()
     }
 
@@ -175,7 +175,7 @@ pub(super) fn list() -> Value {
         if let Some(name) = tool.required() {
             schema["required"] = json!([name]);
         }
-        let Description {
+        let ToolDescription {
             name, title, text, ..
         } = tool.description();
         let returns_texts = tool.returns_texts();

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::responses;
-use crate::endpoint::{Description, Example};
+use crate::endpoint::{EndpointDescription, Example};
 use crate::keys::Scope;
 use crate::parameters::EndpointParameter;
 
 /// The operation of an endpoint, which is read with GET.
-pub(super) fn document(endpoint: &Description, base: &str) -> Value {
+pub(super) fn document(endpoint: &EndpointDescription, base: &str) -> Value {
     let tag = match endpoint.scope {
         Some(Scope::SignalsRead) => "Signals",
         Some(Scope::CompaniesRead) => "Companies",
@@ -38,10 +38,10 @@ pub(super) fn document(endpoint: &Description, base: &str) -> Value {
     operation
 }
 
-fn responses_of(endpoint: &Description) -> Map<String, Value> {
+fn responses_of(endpoint: &EndpointDescription) -> Map<String, Value> {
     let errors = endpoint.all_errors().map(responses::reference);
     let mut responses: Map<String, Value> = errors.collect();
-    responses.insert("200".into(), answer(endpoint));
+    responses.insert("200".into(), successful_response(endpoint));
     if endpoint.is_revalidated() {
         let description = "The stored answer is current; nothing is charged.";
         responses.insert("304".into(), json!({ "description": description }));
@@ -49,7 +49,7 @@ fn responses_of(endpoint: &Description) -> Map<String, Value> {
     responses
 }
 
-fn answer(endpoint: &Description) -> Value {
+fn successful_response(endpoint: &EndpointDescription) -> Value {
     let schema = format!("#/components/schemas/{}", endpoint.schema);
     let mut content = json!({"schema": {"$ref": schema}});
     if !endpoint.examples.is_empty() {

@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::problem::Code;
+use crate::problem::ProblemCode;
 
 /// Errors of the service over the sample corpus, by status and name. A test compares them with what the
 /// service answers.
 const EXAMPLES: &str = include_str!("problems.json");
 
 /// The entry of an error in the responses of an operation.
-pub(super) fn reference(code: Code) -> (String, Value) {
+pub(super) fn reference(code: ProblemCode) -> (String, Value) {
     let status = code.status().as_str().to_owned();
     let component = format!("#/components/responses/Problem{status}");
     (status, json!({ "$ref": component }))
@@ -58,8 +58,11 @@ pub(super) fn problems(base: &str) -> Value {
     let mut examples: Map<String, Value> = serde_json::from_str(EXAMPLES).unwrap_or_default();
     let mut responses: Map<String, Value> = Map::new();
     // GET is the only method of the document, so 405 cannot happen; only a cluster answers 501.
-    let never = [Code::MethodNotAllowed, Code::NotImplemented];
-    for code in Code::ALL.into_iter().filter(|code| !never.contains(code)) {
+    let never = [ProblemCode::MethodNotAllowed, ProblemCode::NotImplemented];
+    for code in ProblemCode::ALL
+        .into_iter()
+        .filter(|code| !never.contains(code))
+    {
         let status = code.status().as_str().to_owned();
         let name = format!("Problem{status}");
         let description = format!("`{}`: {}.", code.as_str(), code.title());
@@ -77,7 +80,7 @@ pub(super) fn problems(base: &str) -> Value {
                 "examples": named_examples(examples, base)
             }}
         });
-        if matches!(code, Code::RateLimited | Code::Overloaded) {
+        if matches!(code, ProblemCode::RateLimited | ProblemCode::Overloaded) {
             response["headers"]["Retry-After"] = json!({"$ref": "#/components/headers/RetryAfter"});
         }
         responses.insert(name, response);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::parameters::ID_PATTERN;
-use crate::problem::Code;
+use crate::problem::ProblemCode;
 use signaldex::query::{ErrorCode, Facet, Parameter, ParameterKind};
 
 /// Every code in `errors`.
@@ -254,7 +254,7 @@ fn readiness() -> Value {
 }
 
 fn problem_codes() -> Vec<&'static str> {
-    let mut codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    let mut codes: Vec<&str> = ProblemCode::ALL.iter().map(|code| code.as_str()).collect();
     codes.dedup();
     codes
 }

@@ -30,7 +30,7 @@ impl Client {
 
     /// When the client is cut off, if that is within an hour.
     fn cut(&self) -> Option<Duration> {
-        let (mut pace, mut time) = (Pace::new(RATE), Duration::ZERO);
+        let (mut pace, mut time) = (ReadingPace::new(RATE), Duration::ZERO);
         while time < HOUR {
             let waited = pace.next_look();
             time += waited;
@@ -88,7 +88,7 @@ fn no_number_overflows() {
         bytes: 1,
         window: Duration::from_secs(1),
     };
-    let mut pace = Pace::new(rate);
+    let mut pace = ReadingPace::new(rate);
     for bytes in [u64::MAX, 0, u64::MAX] {
         let now = Acknowledged {
             bytes,

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 use super::escape;
-use crate::endpoint::Description;
+use crate::endpoint::EndpointDescription;
 use crate::parameters::{EndpointParameter, Location};
 
 /// The script of every page with a form.
@@ -27,13 +27,13 @@ pub(crate) static CONTENT_POLICY: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// A value of a request that a reader may type.
-pub(super) struct Field {
+pub(super) struct TryField {
     parameter: EndpointParameter,
     value: String,
 }
 
 /// The fields of an endpoint's form, with the values of an example.
-pub(super) fn fields(endpoint: &Description, request: &str) -> Vec<Field> {
+pub(super) fn fields(endpoint: &EndpointDescription, request: &str) -> Vec<TryField> {
     let (path, query) = request.split_once('?').unwrap_or((request, ""));
     let field = |parameter: EndpointParameter| {
         let value = match parameter.location() {
@@ -43,7 +43,7 @@ pub(super) fn fields(endpoint: &Description, request: &str) -> Vec<Field> {
                 .map(|(_, value)| value),
             Location::Header => None,
         };
-        Field {
+        TryField {
             parameter,
             value: value.unwrap_or_default().into_owned(),
         }
@@ -52,11 +52,11 @@ pub(super) fn fields(endpoint: &Description, request: &str) -> Vec<Field> {
 }
 
 /// The form of an endpoint, whose path is relative to the page. Fields without a value are folded away.
-pub(super) fn html(path: &str, fields: &[Field]) -> String {
-    let (shown, folded): (Vec<&Field>, Vec<&Field>) =
+pub(super) fn html(path: &str, fields: &[TryField]) -> String {
+    let (shown, folded): (Vec<&TryField>, Vec<&TryField>) =
         fields.iter().partition(|field| !field.value.is_empty());
     let inputs =
-        |fields: &[&Field]| -> String { fields.iter().map(|field| input(field)).collect() };
+        |fields: &[&TryField]| -> String { fields.iter().map(|field| input(field)).collect() };
     let more = if folded.is_empty() {
         String::new()
     } else {
@@ -80,7 +80,7 @@ pub(super) fn html(path: &str, fields: &[Field]) -> String {
     )
 }
 
-fn input(field: &Field) -> String {
+fn input(field: &TryField) -> String {
     let parameter = field.parameter;
     let (name, location) = (parameter.name(), parameter.location());
     let required = if location == Location::Path {

@@ -16,9 +16,9 @@ use rusqlite::{Connection, ErrorCode, Transaction};
 use time::Date;
 use tokio::sync::oneshot;
 
-use super::files::{Files, LostFile};
+use super::files::{LostFile, StateFiles};
 use super::kept_store::{self, KeptBatch, Removal};
-use super::outcome::{ChargeError, Charged, Outcome};
+use super::outcome::{ChargeError, ChargeOutcome, Charged};
 use super::pace::{Arrival, Arrivals};
 use super::turn::Turn;
 use super::usage_store::UsageBatch;
@@ -43,7 +43,7 @@ pub(crate) struct Charge {
     /// At least 1. Units of a named export that were paid before are not charged again.
     pub(crate) units: u64,
     pub(crate) quota: Option<u64>,
-    pub(crate) kept: Option<Kept>,
+    pub(crate) kept: Option<KeptContent>,
     /// Dropped when the outcome is known, before the request learns it.
     pub(crate) guard: Option<Arc<dyn Send + Sync>>,
     /// Dropped when the charge is in the queue.
@@ -51,35 +51,35 @@ pub(crate) struct Charge {
 }
 
 /// What is stored with a charge under an idempotency key.
-pub(crate) enum Kept {
+pub(crate) enum KeptContent {
     Answer(NewReplay),
     Export(ExportCharge),
 }
 
 /// The outcome for a request, which is under way again until it has received it.
-pub(super) type Reply = (Outcome, Arrival);
+pub(super) type ChargeReply = (ChargeOutcome, Arrival);
 
 /// A charge that its request may withdraw until a commit takes it.
 #[derive(Clone)]
-pub(super) struct Slot(Arc<Mutex<Option<Charge>>>);
+pub(super) struct ChargeSlot(Arc<Mutex<Option<Charge>>>);
 
 /// A charge in the queue.
-pub(super) struct Waiting {
-    pub(super) slot: Slot,
-    pub(super) reply: oneshot::Sender<Reply>,
+pub(super) struct QueuedCharge {
+    pub(super) slot: ChargeSlot,
+    pub(super) reply: oneshot::Sender<ChargeReply>,
 }
 
 /// A charge that belongs to a commit. If it is dropped without a reply, the outcome is uncertain.
 struct Taken {
     charge: Charge,
-    reply: oneshot::Sender<Reply>,
+    reply: oneshot::Sender<ChargeReply>,
 }
 
 /// Everything that commits share.
-pub(super) struct Committer {
+pub(super) struct ChargeCommitter {
     pub(super) connection: Connection,
     pub(super) turn: Turn,
-    pub(super) files: Arc<Files>,
+    pub(super) files: Arc<StateFiles>,
     pub(super) recorded: Arc<Recorded>,
     pub(super) kept: KeptLimits,
     pub(super) arrivals: Arrivals,
@@ -107,7 +107,7 @@ pub(crate) struct Hook(Arc<Mutex<Option<HookFn>>>);
 type HookFn = Box<dyn FnMut() + Send>;
 
 /// Why a transaction was not committed.
-enum Failure {
+enum CommitFailure {
     /// The transaction was rolled back or never began.
     RolledBack(rusqlite::Error),
     /// The next process that opens the file may find it committed.
@@ -118,19 +118,19 @@ enum Failure {
     LostSince(LostFile),
 }
 
-impl Failure {
+impl CommitFailure {
     /// Whether SQLite could not write. Lost files are reported separately.
     fn is_of_writing(&self) -> bool {
         match self {
-            Failure::RolledBack(_) | Failure::Uncertain(_) => true,
-            Failure::Lost(_) | Failure::LostSince(_) => false,
+            CommitFailure::RolledBack(_) | CommitFailure::Uncertain(_) => true,
+            CommitFailure::Lost(_) | CommitFailure::LostSince(_) => false,
         }
     }
 }
 
-impl Slot {
-    pub(super) fn new(charge: Charge) -> Slot {
-        Slot(Arc::new(Mutex::new(Some(charge))))
+impl ChargeSlot {
+    pub(super) fn new(charge: Charge) -> ChargeSlot {
+        ChargeSlot(Arc::new(Mutex::new(Some(charge))))
     }
 
     /// Takes the charge. The first caller gets it: the request that gives up, or the commit.
@@ -140,7 +140,7 @@ impl Slot {
     }
 }
 
-impl Waiting {
+impl QueuedCharge {
     fn taken(self) -> Option<Taken> {
         let charge = self.slot.take()?;
         Some(Taken {
@@ -151,39 +151,39 @@ impl Waiting {
 }
 
 impl Taken {
-    fn tell(self, outcome: Outcome, arrivals: &Arrivals) {
+    fn tell(self, outcome: ChargeOutcome, arrivals: &Arrivals) {
         drop(self.charge.guard);
         // If the client has gone, it can still repeat the request for free.
         let _ = self.reply.send((outcome, arrivals.enter()));
     }
 }
 
-impl Committer {
+impl ChargeCommitter {
     /// Records a batch, except withdrawn charges, and sends each request the outcome. Before that, it calls
     /// `note_written` with whether the state could be written, so that a client that was refused finds the
     /// service not ready.
     pub(super) fn commit(
         &mut self,
-        batch: Vec<Waiting>,
+        batch: Vec<QueuedCharge>,
         now: i64,
         note_written: impl FnOnce(bool),
     ) {
         let transaction = match self.begin() {
             Ok(transaction) => transaction,
             Err(failure) => {
-                let taken: Vec<Taken> = batch.into_iter().filter_map(Waiting::taken).collect();
+                let taken: Vec<Taken> = batch.into_iter().filter_map(QueuedCharge::taken).collect();
                 note_written(!failure.is_of_writing());
                 return self.fail(taken, &failure);
             }
         };
-        let taken: Vec<Taken> = batch.into_iter().filter_map(Waiting::taken).collect();
+        let taken: Vec<Taken> = batch.into_iter().filter_map(QueuedCharge::taken).collect();
         let recorded = Recording::new(&transaction, self.kept, now).record_all(&taken);
-        let recorded = recorded.map_err(Failure::RolledBack);
+        let recorded = recorded.map_err(CommitFailure::RolledBack);
         let written = recorded.and_then(|outcomes| {
             #[cfg(test)]
             self.before_commit.call();
             end(transaction)?;
-            self.files.check().map_err(Failure::LostSince)?;
+            self.files.check().map_err(CommitFailure::LostSince)?;
             Ok(outcomes)
         });
         match written {
@@ -205,22 +205,22 @@ impl Committer {
     }
 
     /// Sends each request of a batch that was not committed the error.
-    fn fail(&self, taken: Vec<Taken>, failure: &Failure) {
+    fn fail(&self, taken: Vec<Taken>, failure: &CommitFailure) {
         let charges = taken.len();
         let outcome = match failure {
-            Failure::RolledBack(error) => {
+            CommitFailure::RolledBack(error) => {
                 tracing::error!(%error, charges, "charges cannot be written");
                 ChargeError::Unavailable
             }
-            Failure::Lost(error) => {
+            CommitFailure::Lost(error) => {
                 tracing::error!(%error, charges, "charges are not written");
                 ChargeError::Unavailable
             }
-            Failure::Uncertain(error) => {
+            CommitFailure::Uncertain(error) => {
                 tracing::error!(%error, charges, "it is not certain whether charges were written");
                 ChargeError::Uncertain
             }
-            Failure::LostSince(error) => {
+            CommitFailure::LostSince(error) => {
                 tracing::error!(%error, charges, "charges were written into a file that is lost");
                 ChargeError::Uncertain
             }
@@ -234,17 +234,19 @@ impl Committer {
     pub(super) fn try_to_write(&self) -> bool {
         let written = self.begin().and_then(|transaction| {
             let sql = "UPDATE key_changes SET count = count";
-            transaction.execute(sql, []).map_err(Failure::RolledBack)?;
+            transaction
+                .execute(sql, [])
+                .map_err(CommitFailure::RolledBack)?;
             end(transaction)
         });
         written.is_ok()
     }
 
     /// Waits for the write lock. Requests may still withdraw their charges meanwhile.
-    fn begin(&self) -> Result<Transaction<'_>, Failure> {
+    fn begin(&self) -> Result<Transaction<'_>, CommitFailure> {
         let begun = self.turn.begin(&self.connection);
-        let transaction = begun.map_err(Failure::RolledBack)?;
-        self.files.check().map_err(Failure::Lost)?;
+        let transaction = begun.map_err(CommitFailure::RolledBack)?;
+        self.files.check().map_err(CommitFailure::Lost)?;
         Ok(transaction)
     }
 
@@ -263,12 +265,12 @@ impl Committer {
 }
 
 /// Commits a transaction with an fsync.
-fn end(transaction: Transaction<'_>) -> Result<(), Failure> {
+fn end(transaction: Transaction<'_>) -> Result<(), CommitFailure> {
     transaction.commit().map_err(|error| {
         if is_surely_rolled_back(&error) {
-            Failure::RolledBack(error)
+            CommitFailure::RolledBack(error)
         } else {
-            Failure::Uncertain(error)
+            CommitFailure::Uncertain(error)
         }
     })
 }
@@ -296,11 +298,11 @@ impl<'t> Recording<'t> {
         }
     }
 
-    fn record_all(mut self, taken: &[Taken]) -> rusqlite::Result<Vec<Outcome>> {
+    fn record_all(mut self, taken: &[Taken]) -> rusqlite::Result<Vec<ChargeOutcome>> {
         // First, because it makes room.
         self.remove_expired(taken)?;
         let outcomes = taken.iter().map(|taken| self.record(&taken.charge));
-        let outcomes: Vec<Outcome> = outcomes.collect::<rusqlite::Result<_>>()?;
+        let outcomes: Vec<ChargeOutcome> = outcomes.collect::<rusqlite::Result<_>>()?;
         self.usage.write()?;
         self.kept.write()?;
         Ok(outcomes)
@@ -322,7 +324,7 @@ impl<'t> Recording<'t> {
         Ok(())
     }
 
-    fn record(&mut self, charge: &Charge) -> rusqlite::Result<Outcome> {
+    fn record(&mut self, charge: &Charge) -> rusqlite::Result<ChargeOutcome> {
         let used = self.usage.counts(charge.key, charge.month)?[charge.counter.index()];
         let left = charge.quota.map(|quota| quota.saturating_sub(used));
         let units = match self.keep(charge, left)? {
@@ -343,31 +345,33 @@ impl<'t> Recording<'t> {
         left: Option<u64>,
     ) -> rusqlite::Result<Result<u64, ChargeError>> {
         let (units, unpaid) = match &charge.kept {
-            Some(Kept::Export(export)) => match export.unpaid(self.transaction, self.now)? {
+            Some(KeptContent::Export(export)) => match export.unpaid(self.transaction, self.now)? {
                 Ok(unpaid) => (unpaid.len() as u64, unpaid),
                 Err(error) => return Ok(Err(error)),
             },
-            Some(Kept::Answer(_)) | None => (charge.units, Vec::new()),
+            Some(KeptContent::Answer(_)) | None => (charge.units, Vec::new()),
         };
         if let Some(left) = left.filter(|left| units > *left) {
             return Ok(Err(ChargeError::QuotaExceeded { left }));
         }
         let (transaction, kept, now) = (self.transaction, &mut self.kept, self.now);
         let stored = match &charge.kept {
-            Some(Kept::Export(export)) => export.pay(transaction, kept, &unpaid, now)?,
-            Some(Kept::Answer(answer)) => answer.store(transaction, kept, charge.key, now)?,
+            Some(KeptContent::Export(export)) => export.pay(transaction, kept, &unpaid, now)?,
+            Some(KeptContent::Answer(answer)) => {
+                answer.store(transaction, kept, charge.key, now)?
+            }
             None => Ok(()),
         };
         Ok(stored.map(|()| units))
     }
 }
 
-impl Kept {
+impl KeptContent {
     /// An upper bound for the bytes that are counted as kept.
     fn bytes_max(&self) -> u64 {
         match self {
-            Kept::Answer(answer) => answer.bytes(),
-            Kept::Export(export) => export.bytes_max(),
+            KeptContent::Answer(answer) => answer.bytes(),
+            KeptContent::Export(export) => export.bytes_max(),
         }
     }
 }

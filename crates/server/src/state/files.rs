@@ -18,7 +18,7 @@ const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 
 /// The files of an open state.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(super) struct StateFiles {
     files: [(PathBuf, FileId); SUFFIXES.len()],
     are_lost: AtomicBool,
 }
@@ -54,14 +54,14 @@ impl FileId {
     }
 }
 
-impl Files {
+impl StateFiles {
     /// The files at a path. This process must have the database open.
-    pub(super) fn at(path: &Path) -> io::Result<Files> {
+    pub(super) fn at(path: &Path) -> io::Result<StateFiles> {
         // SQLite resolves symbolic links before it derives the other two names.
         let resolved = std::fs::canonicalize(path)?;
         let identified = |path: PathBuf| FileId::of(&path).map(|id| (path, id));
         let [_, log, log_index] = SUFFIXES.map(|suffix| with_suffix(&resolved, suffix));
-        Ok(Files {
+        Ok(StateFiles {
             files: [
                 identified(path.to_owned())?,
                 identified(log)?,

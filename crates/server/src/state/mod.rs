@@ -36,7 +36,7 @@ pub use error::StateError;
 pub use usage_store::UsageLine;
 
 pub(crate) use activity_store::{CountedBy, NewRequests, RequestLine};
-pub(crate) use commit::{Charge, Kept};
+pub(crate) use commit::{Charge, KeptContent};
 pub(crate) use export_store::{ExportCharge, ExportName};
 pub(crate) use files::LostFile;
 pub(crate) use kept_store::{KeptFull, KeptLimits};
@@ -45,11 +45,11 @@ pub(crate) use outcome::{ChargeError, Charged};
 pub(crate) use pace::Arrival;
 pub(crate) use readers::{NotRead, Readers};
 pub(crate) use replay_store::{NewReplay, StoredReplay};
-pub(crate) use writer::Writer;
+pub(crate) use writer::ChargeWriter;
 
 use crate::keys::KeyHash;
 use clock::Clock;
-use files::Files;
+use files::StateFiles;
 use turn::Turn;
 
 /// Connections kept for reading: one for each thread that reads for requests, the others for the dashboard
@@ -63,7 +63,7 @@ const IDLE_READERS: usize = 8;
 pub struct State {
     path: PathBuf,
     clock: Clock,
-    files: Arc<Files>,
+    files: Arc<StateFiles>,
     readers: Mutex<Vec<Connection>>,
     /// The hash of this process's trial key, which is not in the file.
     trial: Mutex<Option<KeyHash>>,
@@ -92,7 +92,7 @@ impl State {
         schema::refuse_links(&path)?;
         let first = schema::open(&path)?;
         // From here on, a connection is always open, so SQLite keeps using the files found now.
-        let files = Files::at(&path)
+        let files = StateFiles::at(&path)
             .map_err(|error| StateError::of_file(&path, "cannot be opened", &error))?;
         Ok(State {
             files: Arc::new(files),

@@ -29,4 +29,4 @@ pub(crate) enum ChargeError {
 }
 
 /// The outcome of a charge.
-pub(super) type Outcome = Result<Charged, ChargeError>;
+pub(super) type ChargeOutcome = Result<Charged, ChargeError>;

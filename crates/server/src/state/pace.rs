@@ -74,7 +74,7 @@ impl Drop for Arrival {
 
 /// What the thread that writes charges does with those that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PaceStep {
     Commit,
     /// Commit, and wait no more for the requests that are under way.
     GiveUp,
@@ -84,7 +84,7 @@ pub(super) enum Step {
 
 /// The pace of commits.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct CommitPace {
     last_commit: Duration,
     phase: Phase,
 }
@@ -97,9 +97,9 @@ enum Phase {
     CommittingSince(Instant),
 }
 
-impl Pace {
+impl CommitPace {
     /// Decides what to do with the charges in the queue. Are further ones awaited?
-    pub(super) fn next(&mut self, is_awaited: bool, now: Instant) -> Step {
+    pub(super) fn next(&mut self, is_awaited: bool, now: Instant) -> PaceStep {
         let until = match self.phase {
             Phase::WaitingUntil(until) => until,
             Phase::Idle | Phase::CommittingSince(_) => now + self.wait_max(),
@@ -107,13 +107,13 @@ impl Pace {
         let left = until.saturating_duration_since(now);
         if is_awaited && !left.is_zero() {
             self.phase = Phase::WaitingUntil(until);
-            return Step::Pause(self.pause().min(left));
+            return PaceStep::Pause(self.pause().min(left));
         }
         self.phase = Phase::CommittingSince(now);
         if is_awaited {
-            Step::GiveUp
+            PaceStep::GiveUp
         } else {
-            Step::Commit
+            PaceStep::Commit
         }
     }
 

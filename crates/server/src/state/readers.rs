@@ -34,17 +34,17 @@ pub(crate) enum NotRead {
 
 #[derive(Default)]
 struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingReads>,
     has_work: Condvar,
 }
 
 #[derive(Default)]
-struct Waiting {
-    reads: VecDeque<Box<dyn Job>>,
+struct WaitingReads {
+    reads: VecDeque<Box<dyn ReadJob>>,
     is_closed: bool,
 }
 
-trait Job: Send {
+trait ReadJob: Send {
     /// Whether a request still waits for the result.
     fn is_wanted(&self) -> bool;
     fn run(self: Box<Self>);
@@ -55,7 +55,7 @@ struct Read<F, T> {
     reply: oneshot::Sender<T>,
 }
 
-impl<F: FnOnce() -> T + Send, T: Send> Job for Read<F, T> {
+impl<F: FnOnce() -> T + Send, T: Send> ReadJob for Read<F, T> {
     fn is_wanted(&self) -> bool {
         !self.reply.is_closed()
     }
@@ -111,7 +111,7 @@ impl Drop for Readers {
 }
 
 impl Queue {
-    fn push(&self, read: Box<dyn Job>) -> Result<(), NotRead> {
+    fn push(&self, read: Box<dyn ReadJob>) -> Result<(), NotRead> {
         let mut waiting = self.lock();
         if waiting.reads.len() >= WAITING_MAX {
             // Reads that nobody waits for count only while there is room.
@@ -127,7 +127,7 @@ impl Queue {
     }
 
     /// Waits for the next read; `None` when the readers are closed.
-    fn next(&self) -> Option<Box<dyn Job>> {
+    fn next(&self) -> Option<Box<dyn ReadJob>> {
         let mut waiting = self.lock();
         while !waiting.is_closed {
             if let Some(read) = waiting.reads.pop_front() {
@@ -148,7 +148,7 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, WaitingReads> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Turn {
 }
 
 /// Holds the lock of the file until dropped.
-struct Next<'t>(Option<&'t File>);
+struct TurnGuard<'t>(Option<&'t File>);
 
 impl Turn {
     /// Creates the handle for a state file.
@@ -64,10 +64,10 @@ impl Turn {
         Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
     }
 
-    fn next(&self) -> Next<'_> {
+    fn next(&self) -> TurnGuard<'_> {
         let taken = self.take();
         self.report(taken.as_ref().err());
-        Next(taken.ok())
+        TurnGuard(taken.ok())
     }
 
     /// Locks the file, or says why that is not possible.
@@ -102,7 +102,7 @@ impl Turn {
     }
 }
 
-impl Drop for Next<'_> {
+impl Drop for TurnGuard<'_> {
     fn drop(&mut self) {
         if let Some(file) = self.0 {
             // If this fails, closing the file releases the lock.

@@ -6,7 +6,7 @@
 //! little longer for the outcome. The charge of a dropped request is withdrawn, too.
 //!
 //! After a failed commit, the thread tries to write every second until it succeeds. After a panic, it
-//! reopens the state and continues. Meanwhile, [`Writer::error`] returns the reason.
+//! reopens the state and continues. Meanwhile, [`ChargeWriter::error`] returns the reason.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -18,11 +18,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::clock::Clock;
-use super::commit::{Charge, Committer, Recorded, Reply, Slot, Waiting};
-use super::files::Files;
+use super::commit::{Charge, ChargeCommitter, ChargeReply, ChargeSlot, QueuedCharge, Recorded};
+use super::files::StateFiles;
 use super::kept_store::Removal;
-use super::outcome::{ChargeError, Outcome};
-use super::pace::{Arrival, Arrivals, Pace, Step};
+use super::outcome::{ChargeError, ChargeOutcome};
+use super::pace::{Arrival, Arrivals, CommitPace, PaceStep};
 use super::turn::Turn;
 use super::{KeptLimits, State, StateError, schema};
 use crate::metering::Counter;
@@ -47,17 +47,17 @@ const REMOVED_AT_ONCE: Removal = Removal {
 const RESTART_PAUSE: Duration = Duration::from_millis(500);
 
 /// The writing thread and its queue.
-pub(crate) struct Writer {
-    queue: Mutex<Option<SyncSender<Waiting>>>,
+pub(crate) struct ChargeWriter {
+    queue: Mutex<Option<SyncSender<QueuedCharge>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     arrivals: Arrivals,
-    status: Arc<Status>,
+    status: Arc<WriterStatus>,
     recorded: Arc<Recorded>,
 }
 
 /// The status of the thread.
 #[derive(Debug, Default)]
-struct Status {
+struct WriterStatus {
     waiting: AtomicUsize,
     is_running: AtomicBool,
     is_unwritable: AtomicBool,
@@ -67,13 +67,13 @@ struct Status {
 }
 
 /// Everything needed to start and restart the thread.
-struct Start {
+struct WriterStart {
     path: std::path::PathBuf,
     clock: Clock,
-    files: Arc<Files>,
-    queue: Receiver<Waiting>,
+    files: Arc<StateFiles>,
+    queue: Receiver<QueuedCharge>,
     arrivals: Arrivals,
-    status: Arc<Status>,
+    status: Arc<WriterStatus>,
     recorded: Arc<Recorded>,
     kept: KeptLimits,
     #[cfg(test)]
@@ -82,22 +82,22 @@ struct Start {
 
 /// A waiting charge of a request. Dropping this withdraws the charge if it has not been taken.
 struct Pending {
-    slot: Slot,
-    reply: oneshot::Receiver<Reply>,
+    slot: ChargeSlot,
+    reply: oneshot::Receiver<ChargeReply>,
 }
 
-impl Writer {
+impl ChargeWriter {
     /// Starts the thread with a queue for `queue_length` charges.
     pub(crate) fn start(
         state: &State,
         queue_length: usize,
         kept: KeptLimits,
-    ) -> Result<Writer, StateError> {
+    ) -> Result<ChargeWriter, StateError> {
         let (sender, queue) = sync_channel(queue_length);
-        let status = Arc::new(Status::default());
+        let status = Arc::new(WriterStatus::default());
         let recorded = Arc::new(Recorded::default());
         let arrivals = Arrivals::default();
-        let start = Start {
+        let start = WriterStart {
             path: state.path.clone(),
             clock: state.clock.clone(),
             files: Arc::clone(&state.files),
@@ -115,7 +115,7 @@ impl Writer {
             .name("charges".to_owned())
             .spawn(move || start.run(first))
             .map_err(|error| StateError::invalid(format!("cannot start a thread: {error}")))?;
-        Ok(Writer {
+        Ok(ChargeWriter {
             queue: Mutex::new(Some(sender)),
             thread: Mutex::new(Some(thread)),
             arrivals,
@@ -133,7 +133,11 @@ impl Writer {
     ///
     /// # Errors
     /// The charge was not recorded, except for [`ChargeError::Uncertain`].
-    pub(crate) async fn charge(&self, charge: Charge, deadline: tokio::time::Instant) -> Outcome {
+    pub(crate) async fn charge(
+        &self,
+        charge: Charge,
+        deadline: tokio::time::Instant,
+    ) -> ChargeOutcome {
         let mut pending = self.enqueue(charge)?;
         match tokio::time::timeout_at(deadline, &mut pending.reply).await {
             Ok(reply) => pending.known(reply.ok()),
@@ -147,8 +151,8 @@ impl Writer {
         let queue = lock(&self.queue);
         let queue = queue.as_ref().ok_or(ChargeError::Unavailable)?;
         let (sender, reply) = oneshot::channel();
-        let slot = Slot::new(charge);
-        let waiting = Waiting {
+        let slot = ChargeSlot::new(charge);
+        let waiting = QueuedCharge {
             slot: slot.clone(),
             reply: sender,
         };
@@ -215,7 +219,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for ChargeWriter {
     fn drop(&mut self) {
         self.close();
     }
@@ -227,7 +231,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Pending {
     /// Interprets the reply; `None` means that the writer dropped the charge without an outcome.
-    fn known(&self, reply: Option<Reply>) -> Outcome {
+    fn known(&self, reply: Option<ChargeReply>) -> ChargeOutcome {
         match reply {
             Some((outcome, _arrival)) => outcome,
             None if self.slot.take().is_some() => Err(ChargeError::Unavailable),
@@ -236,7 +240,7 @@ impl Pending {
     }
 
     /// Withdraws the charge, or waits a little longer if a commit has taken it.
-    async fn give_up(mut self) -> Outcome {
+    async fn give_up(mut self) -> ChargeOutcome {
         if self.slot.take().is_some() {
             return Err(ChargeError::TimedOut);
         }
@@ -253,9 +257,9 @@ impl Drop for Pending {
     }
 }
 
-impl Start {
-    fn committer(&self) -> Result<Committer, StateError> {
-        Ok(Committer {
+impl WriterStart {
+    fn committer(&self) -> Result<ChargeCommitter, StateError> {
+        Ok(ChargeCommitter {
             connection: schema::open_same(&self.path, self.files.database())?,
             turn: Turn::at(&self.path),
             files: Arc::clone(&self.files),
@@ -268,7 +272,7 @@ impl Start {
     }
 
     /// Writes until every sender is gone and the queue is empty, despite failures.
-    fn run(self, first: Committer) {
+    fn run(self, first: ChargeCommitter) {
         let mut next = Some(first);
         loop {
             // After a panic, the connection is dropped with its transaction, and so is the batch, whose
@@ -295,8 +299,8 @@ impl Start {
         }
     }
 
-    fn write_all(&self, committer: &mut Committer) {
-        let mut pace = Pace::default();
+    fn write_all(&self, committer: &mut ChargeCommitter) {
+        let mut pace = CommitPace::default();
         let mut next_removal = Instant::now();
         loop {
             let wait = next_removal.saturating_duration_since(Instant::now());
@@ -322,19 +326,19 @@ impl Start {
     }
 
     /// Waits while charges are about to arrive and the commit has room for them.
-    fn wait_for_arrivals(&self, pace: &mut Pace) {
+    fn wait_for_arrivals(&self, pace: &mut CommitPace) {
         loop {
             let has_room = self.status.waiting.load(Ordering::Relaxed) < MAX_BATCH;
             match pace.next(has_room && self.arrivals.are_under_way(), Instant::now()) {
-                Step::Commit => return,
-                Step::GiveUp => return self.arrivals.forget(),
-                Step::Pause(pause) => std::thread::sleep(pause),
+                PaceStep::Commit => return,
+                PaceStep::GiveUp => return self.arrivals.forget(),
+                PaceStep::Pause(pause) => std::thread::sleep(pause),
             }
         }
     }
 
     /// Removes some expired answers. Returns the pause until the next removal.
-    fn remove_expired(&self, committer: &mut Committer) -> Duration {
+    fn remove_expired(&self, committer: &mut ChargeCommitter) -> Duration {
         match committer.remove_expired(self.now(), REMOVED_AT_ONCE) {
             Ok(true) => REMOVAL_PAUSE,
             Ok(false) => REMOVAL_INTERVAL,
@@ -355,7 +359,7 @@ impl Start {
     }
 
     /// Takes the waiting charges, as many as one commit may have.
-    fn gather(&self, first: Waiting) -> Vec<Waiting> {
+    fn gather(&self, first: QueuedCharge) -> Vec<QueuedCharge> {
         let mut batch = vec![first];
         batch.extend(self.queue.try_iter().take(MAX_BATCH - 1));
         self.status

@@ -7,7 +7,7 @@ use super::fields::{self, KeyFields};
 use crate::admin::dashboard::Admin;
 use crate::admin::failed::PageResult;
 use crate::admin::figures;
-use crate::admin::form::Form;
+use crate::admin::form::FormData;
 use crate::admin::layout::{self, PageLayout};
 use crate::admin::session::NewSecret;
 use crate::admin::visit::Visit;
@@ -16,7 +16,7 @@ use crate::state::StateError;
 
 #[derive(Template)]
 #[template(path = "key.html", config = "src/admin/askama.toml")]
-struct Page<'a> {
+struct EditPage<'a> {
     layout: PageLayout<'a>,
     fields: KeyFields,
     id: &'a str,
@@ -32,7 +32,7 @@ struct Page<'a> {
 
 /// The page of a key.
 pub(in crate::admin) fn edit(admin: &Admin, visit: &Visit) -> PageResult {
-    let form = Form::parse(visit.query.as_bytes());
+    let form = FormData::parse(visit.query.as_bytes());
     let Some(key) = find(admin, form.value("id"))? else {
         return not_found(visit);
     };
@@ -101,7 +101,7 @@ fn show(
     key: &KeyRecord,
     (fields, is_saved): (KeyFields, bool),
 ) -> PageResult {
-    let page = Page {
+    let page = EditPage {
         layout: PageLayout::under(visit, "API key", "/keys"),
         fields,
         id: &key.id,

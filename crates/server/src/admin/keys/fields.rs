@@ -5,12 +5,12 @@ use time::macros::format_description;
 use time::{Date, UtcDateTime};
 
 use crate::admin::figures;
-use crate::admin::form::Form;
+use crate::admin::form::FormData;
 use crate::keys::{NameError, NewKey, Scope, Scopes, check_name};
 use crate::metering::Quotas;
 
 /// An error of a form field.
-pub(super) struct FieldError {
+pub(super) struct KeyFieldError {
     pub(super) field: &'static str,
     text: String,
 }
@@ -19,7 +19,7 @@ pub(super) struct FieldError {
 pub(super) struct KeyFields {
     values: Vec<(&'static str, String)>,
     pub(super) scopes: Vec<ScopeChoice>,
-    pub(super) errors: Vec<FieldError>,
+    pub(super) errors: Vec<KeyFieldError>,
 }
 
 pub(super) struct ScopeChoice {
@@ -69,7 +69,7 @@ impl KeyFields {
     }
 
     /// The submitted values with their errors.
-    pub(super) fn typed(form: &Form, errors: Vec<FieldError>) -> KeyFields {
+    pub(super) fn typed(form: &FormData, errors: Vec<KeyFieldError>) -> KeyFields {
         let typed = |name| (name, form.value(name).to_owned());
         KeyFields {
             values: TEXTS.map(typed).into(),
@@ -105,10 +105,10 @@ fn scopes(is_chosen: impl Fn(Scope) -> bool) -> Vec<ScopeChoice> {
 
 /// Parses the settings of a key, or returns all errors. A key may keep its expiry even if it has passed.
 pub(super) fn read(
-    form: &Form,
+    form: &FormData,
     now: UtcDateTime,
     present_end: Option<UtcDateTime>,
-) -> Result<NewKey, Vec<FieldError>> {
+) -> Result<NewKey, Vec<KeyFieldError>> {
     let mut reading = Reading {
         form,
         errors: Vec::new(),
@@ -135,14 +135,14 @@ pub(super) fn read(
 
 /// A form being parsed. Methods return a placeholder after recording an error.
 struct Reading<'a> {
-    form: &'a Form,
-    errors: Vec<FieldError>,
+    form: &'a FormData,
+    errors: Vec<KeyFieldError>,
 }
 
 impl Reading<'_> {
     fn error(&mut self, field: &'static str, text: impl Into<String>) {
         let text = text.into();
-        self.errors.push(FieldError { field, text });
+        self.errors.push(KeyFieldError { field, text });
     }
 
     fn name(&mut self) -> String {

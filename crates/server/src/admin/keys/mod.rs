@@ -14,10 +14,10 @@ use axum::http::StatusCode;
 pub(super) use edit::{edit, rotate, save};
 
 use self::fields::KeyFields;
-use self::table::Table;
+use self::table::KeyTable;
 use super::dashboard::Admin;
 use super::failed::PageResult;
-use super::form::Form;
+use super::form::FormData;
 use super::layout::{self, PageLayout};
 use super::session::NewSecret;
 use super::visit::Visit;
@@ -25,11 +25,11 @@ use crate::metering::Month;
 
 #[derive(Template)]
 #[template(path = "keys.html", config = "src/admin/askama.toml")]
-struct Page<'a> {
+struct KeysPage<'a> {
     layout: PageLayout<'a>,
     fields: KeyFields,
     secret: Option<Secret>,
-    table: Table,
+    table: KeyTable,
     month: String,
     public_url: &'a str,
 }
@@ -78,17 +78,17 @@ pub(super) fn revoke(admin: &Admin, visit: &Visit) -> PageResult {
 
 fn show(admin: &Admin, visit: &Visit, status: StatusCode, fields: KeyFields) -> PageResult {
     let now = admin.0.service.0.state.now();
-    let wanted = Form::parse(visit.query.as_bytes());
+    let wanted = FormData::parse(visit.query.as_bytes());
     let secret = visit.take_secret().map(|secret| Secret {
         name: secret.record.settings.name,
         key: secret.key.as_str().to_owned(),
         is_rotated: secret.is_rotated,
     });
-    let page = Page {
+    let page = KeysPage {
         layout: PageLayout::of(visit, "API keys"),
         fields,
         secret,
-        table: Table::read(&admin.0.service.0.state, &wanted, now)?,
+        table: KeyTable::read(&admin.0.service.0.state, &wanted, now)?,
         month: Month::of(now).to_string(),
         public_url: &admin.0.settings.public_url,
     };

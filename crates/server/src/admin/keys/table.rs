@@ -4,7 +4,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use time::UtcDateTime;
 
 use crate::admin::figures;
-use crate::admin::form::{Choice, Form};
+use crate::admin::form::{FormData, SelectOption};
 use crate::admin::overview::name_of;
 use crate::keys::{KeyRecord, KeyStatus};
 use crate::metering::{Counter, Counts};
@@ -14,10 +14,10 @@ use crate::state::{KeyPage, KeysWanted, State, StateError};
 const PAGE_ROWS: u64 = 100;
 
 /// A page of the filtered rows, sorted.
-pub(super) struct Table {
+pub(super) struct KeyTable {
     pub(super) headings: Vec<Heading>,
-    pub(super) rows: Vec<Row>,
-    pub(super) statuses: Vec<Choice>,
+    pub(super) rows: Vec<KeyRow>,
+    pub(super) statuses: Vec<SelectOption>,
     pub(super) find: String,
     pub(super) sort: &'static str,
     pub(super) order: &'static str,
@@ -41,7 +41,7 @@ pub(super) struct Heading {
 }
 
 /// A row of the table.
-pub(super) struct Row {
+pub(super) struct KeyRow {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) hint: String,
@@ -71,13 +71,13 @@ const COLUMNS: [(&str, &str); 6] = [
     ("end", "Ends"),
 ];
 
-impl Table {
+impl KeyTable {
     /// The table for a query string with `status`, `find`, `sort`, `order` and `page`.
     pub(super) fn read(
         state: &State,
-        wanted: &Form,
+        wanted: &FormData,
         now: UtcDateTime,
-    ) -> Result<Table, StateError> {
+    ) -> Result<KeyTable, StateError> {
         let mut statuses = KeyStatus::ALL.into_iter();
         let status = statuses.find(|status| status.as_str() == wanted.value("status"));
         let sort = sort_of(wanted.value("sort"));
@@ -93,11 +93,11 @@ impl Table {
             now,
         })?;
         let link = |page: u64| format!("{}&page={page}#keys", sorted_link(wanted, sort, order));
-        Ok(Table {
+        Ok(KeyTable {
             headings: headings(wanted, sort, is_descending),
-            rows: found.keys.iter().map(|key| Row::new(key, now)).collect(),
+            rows: found.keys.iter().map(|key| KeyRow::new(key, now)).collect(),
             statuses: KeyStatus::ALL
-                .map(|known| Choice {
+                .map(|known| SelectOption {
                     value: known.as_str().to_owned(),
                     label: known.as_str().to_owned(),
                     is_chosen: Some(known) == status,
@@ -137,13 +137,13 @@ fn sort_of(name: &str) -> &'static str {
 }
 
 /// The URL of the first page of what is wanted, in an order.
-fn sorted_link(wanted: &Form, sort: &str, order: &str) -> String {
+fn sorted_link(wanted: &FormData, sort: &str, order: &str) -> String {
     let encoded = |name| utf8_percent_encode(wanted.value(name), NON_ALPHANUMERIC);
     let (status, find) = (encoded("status"), encoded("find"));
     format!("/keys?status={status}&find={find}&sort={sort}&order={order}")
 }
 
-fn headings(wanted: &Form, sort: &str, is_descending: bool) -> Vec<Heading> {
+fn headings(wanted: &FormData, sort: &str, is_descending: bool) -> Vec<Heading> {
     let heading = |(column, label): (&'static str, &'static str), is_number| {
         let is_sorted = column == sort;
         // The first click on a numeric column sorts descending.
@@ -168,11 +168,11 @@ fn headings(wanted: &Form, sort: &str, is_descending: bool) -> Vec<Heading> {
     columns.chain(counters).collect()
 }
 
-impl Row {
-    fn new((key, counts): &(KeyRecord, Counts), now: UtcDateTime) -> Row {
+impl KeyRow {
+    fn new((key, counts): &(KeyRecord, Counts), now: UtcDateTime) -> KeyRow {
         let settings = &key.settings;
         let used = |counter: Counter| Used::new(counts[counter.index()], key.quota(counter));
-        Row {
+        KeyRow {
             id: key.id.clone(),
             name: figures::key_name(&key.id, &settings.name),
             hint: key.hint.clone().unwrap_or_default(),

@@ -3,7 +3,7 @@
 use time::UtcDateTime;
 
 use super::fields;
-use crate::admin::form::Form;
+use crate::admin::form::FormData;
 use crate::keys::NewKey;
 
 fn noon() -> UtcDateTime {
@@ -11,7 +11,7 @@ fn noon() -> UtcDateTime {
 }
 
 fn read(text: &str) -> Result<NewKey, Vec<&'static str>> {
-    fields::read(&Form::parse(text.as_bytes()), noon(), None)
+    fields::read(&FormData::parse(text.as_bytes()), noon(), None)
         .map_err(|errors| errors.iter().map(|error| error.field).collect())
 }
 
@@ -43,6 +43,6 @@ fn every_error_is_named_at_once() {
 fn an_end_that_has_passed_may_stay() {
     let form = "name=a&scope=signals:read&rate=1&burst=1&expires=2001-01-01";
     let end = UtcDateTime::from_unix_timestamp(978_350_400).expect("an instant");
-    let read = fields::read(&Form::parse(form.as_bytes()), noon(), Some(end));
+    let read = fields::read(&FormData::parse(form.as_bytes()), noon(), Some(end));
     assert_eq!(read.ok().and_then(|new| new.expires_at), Some(end));
 }

@@ -2,7 +2,7 @@
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::marked::{self, Piece};
+use super::marked::{self, TitlePiece};
 use crate::admin::figures;
 use signaldex::json::text_bytes;
 use signaldex::query::limits::PAGE_BYTES_MAX;
@@ -15,7 +15,7 @@ pub(super) const CARDS_BYTES_MAX: usize = PAGE_BYTES_MAX / 2;
 pub(super) struct Card {
     pub(super) id: String,
     /// The title, split into plain and highlighted parts.
-    pub(super) title: Vec<Piece>,
+    pub(super) title: Vec<TitlePiece>,
     pub(super) plain_title: String,
     pub(super) evidence: Option<String>,
     pub(super) category: Option<String>,

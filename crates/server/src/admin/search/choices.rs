@@ -1,12 +1,12 @@
 //! The choices of the form, each with the number of signals it would match.
 
 use crate::admin::figures;
-use crate::admin::form::Form;
+use crate::admin::form::FormData;
 use signaldex::query::{Facet, FacetDescription, FacetGroup, ParameterKind, list};
 use signaldex::{Facets, Filter};
 
 /// A value of a group.
-pub(super) struct Choice {
+pub(super) struct FilterChoice {
     /// The value that the form sends.
     pub(super) value: String,
     pub(super) label: String,
@@ -16,28 +16,28 @@ pub(super) struct Choice {
 }
 
 /// A group of values, exclusive or not.
-pub(super) struct Group {
+pub(super) struct FilterGroup {
     /// The parameter of the values.
     pub(super) name: &'static str,
     pub(super) label: &'static str,
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<FilterChoice>,
 }
 
 /// All groups of the form.
 pub(super) struct Choices {
-    pub(super) categories: Group,
+    pub(super) categories: FilterGroup,
     /// Country, industry and size of the company.
-    pub(super) company: Vec<Group>,
-    pub(super) days: Group,
-    pub(super) date_ranges: Group,
-    pub(super) hiring: Vec<Group>,
+    pub(super) company: Vec<FilterGroup>,
+    pub(super) days: FilterGroup,
+    pub(super) date_ranges: FilterGroup,
+    pub(super) hiring: Vec<FilterGroup>,
     /// Stage and currency of the funding.
-    pub(super) funding: Vec<Group>,
+    pub(super) funding: Vec<FilterGroup>,
 }
 
 impl Choices {
     /// The groups under a filter, each counted without its own part of the filter.
-    pub(super) fn of(facets: &Facets, filter: &Filter, form: &Form) -> Choices {
+    pub(super) fn of(facets: &Facets, filter: &Filter, form: &FormData) -> Choices {
         let group = |facet| group(facet, facets, filter, form);
         let groups = |wanted| {
             let members = Facet::ALL.into_iter();
@@ -49,12 +49,12 @@ impl Choices {
         Choices {
             categories: group(Facet::Category),
             company: groups(FacetGroup::Company),
-            days: Group {
+            days: FilterGroup {
                 name: "days",
                 label: "Within the last",
                 choices: fixed(form, "days", &days),
             },
-            date_ranges: Group {
+            date_ranges: FilterGroup {
                 name: "dateRanges",
                 label: "Any of these windows",
                 choices: fixed(form, "dateRanges", &ranges),
@@ -67,17 +67,17 @@ impl Choices {
 
 /// Fixed values without counts.
 pub(super) fn fixed(
-    form: &Form,
+    form: &FormData,
     name: &'static str,
     values: &[(&'static str, &'static str)],
-) -> Vec<Choice> {
+) -> Vec<FilterChoice> {
     let typed: Vec<&str> = form
         .values(name)
         .flat_map(|value| value.split(','))
         .collect();
-    let mut choices: Vec<Choice> = values
+    let mut choices: Vec<FilterChoice> = values
         .iter()
-        .map(|&(value, label)| Choice {
+        .map(|&(value, label)| FilterChoice {
             value: value.to_owned(),
             label: label.to_owned(),
             count: None,
@@ -89,7 +89,7 @@ pub(super) fn fixed(
         .iter()
         .filter(|typed| values.iter().all(|(value, _)| value != *typed))
     {
-        choices.push(Choice {
+        choices.push(FilterChoice {
             value: (*other).to_owned(),
             label: (*other).to_owned(),
             count: None,
@@ -99,17 +99,17 @@ pub(super) fn fixed(
     choices
 }
 
-fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
+fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &FormData) -> FilterGroup {
     let FacetDescription {
         parameter, label, ..
     } = *facet.description();
     let kind = parameter.description().kind;
     let chosen: Vec<&str> = filter.chosen(facet).collect();
-    let mut choices: Vec<Choice> = facets
+    let mut choices: Vec<FilterChoice> = facets
         .values(facet)
         .iter()
         .filter(|value| is_allowed(kind, value.label()))
-        .map(|value| Choice {
+        .map(|value| FilterChoice {
             value: sent(kind, value.label()),
             label: value.label().to_owned(),
             count: Some(figures::grouped(value.count())),
@@ -123,7 +123,7 @@ fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
                 .values(parameter.name())
                 .find(|typed| facet.key(typed) == key);
             let label = typed.unwrap_or(key);
-            choices.push(Choice {
+            choices.push(FilterChoice {
                 value: sent(kind, label),
                 label: label.to_owned(),
                 count: Some("0".to_owned()),
@@ -134,7 +134,7 @@ fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
     if let ParameterKind::Choice(order) = kind {
         choices.sort_by_key(|choice| order.iter().position(|known| *known == choice.value));
     }
-    Group {
+    FilterGroup {
         name: parameter.name(),
         label,
         choices,

@@ -14,7 +14,7 @@ use crate::admin::failed::{Failed, PageResult};
 use crate::admin::layout;
 use crate::admin::visit::Visit;
 use crate::corpus::{self, ExportFormat, ExportRequest, export_header, export_slice};
-use crate::export::{self, ExportBody, Part};
+use crate::export::{self, ExportBody, ExportPart};
 use crate::search;
 use signaldex::json::Rendering;
 use signaldex::{Query, Snapshot};
@@ -64,9 +64,14 @@ fn all(admin: &Admin, visit: &Visit, format: ExportFormat, name: &str) -> PageRe
 }
 
 /// Sends all slices of an export, until the browser disconnects or a record is corrupt.
-fn send_all(snapshot: &Snapshot, request: ExportRequest, today: Date, parts: &mpsc::Sender<Part>) {
+fn send_all(
+    snapshot: &Snapshot,
+    request: ExportRequest,
+    today: Date,
+    parts: &mpsc::Sender<ExportPart>,
+) {
     let header = Bytes::from(export_header(request.format));
-    if parts.blocking_send(Part::Data(header)).is_err() {
+    if parts.blocking_send(ExportPart::Data(header)).is_err() {
         return;
     }
     let mut next = Some(request);
@@ -82,12 +87,15 @@ fn send_all(snapshot: &Snapshot, request: ExportRequest, today: Date, parts: &mp
             }
         };
         next = request.after_slice(&slice);
-        if parts.blocking_send(Part::Data(slice.body.into())).is_err() {
+        if parts
+            .blocking_send(ExportPart::Data(slice.body.into()))
+            .is_err()
+        {
             return;
         }
     }
     // Fails only if the browser has disconnected.
-    let _ = parts.blocking_send(Part::End);
+    let _ = parts.blocking_send(ExportPart::End);
 }
 
 fn found(

@@ -27,19 +27,19 @@ use time::Date;
 
 pub(super) use download::{as_csv, as_json, as_ndjson};
 pub(super) use news::show as show_news;
-pub(super) use plan::Plan;
+pub(super) use plan::QueryPlan;
 pub(super) use query_text::QueryText;
 pub(super) use record::{company, signal};
 
 use self::cards::{Card, cards_of};
 use self::chips::{Chip, chips};
-use self::choices::{Choice, Choices};
+use self::choices::{Choices, FilterChoice};
 use self::messages::{invalid, no_index};
 use self::words::WordedFault;
 use super::dashboard::Admin;
 use super::failed::PageResult;
 use super::figures;
-use super::form::Form;
+use super::form::FormData;
 use super::layout::{self, PageLayout};
 use super::visit::Visit;
 use crate::search;
@@ -51,19 +51,19 @@ const DEFAULT_LIMIT: &str = "10";
 
 #[derive(Template)]
 #[template(path = "search.html", config = "src/admin/askama.toml")]
-struct Page<'a> {
+struct SearchPage<'a> {
     layout: PageLayout<'a>,
-    form: &'a Form,
+    form: &'a FormData,
     choices: Choices,
     errors: Vec<WordedFault>,
     chips: Vec<Chip>,
-    found: Option<Found>,
+    found: Option<FoundSignals>,
     curl: String,
     rust: String,
 }
 
 /// The result of a query.
-struct Found {
+struct FoundSignals {
     cards: Vec<Card>,
     count: String,
     shown: usize,
@@ -75,11 +75,11 @@ struct Found {
     next_page: Option<String>,
     /// Values of the filter that no signal has, one sentence each.
     unknown: Vec<String>,
-    plan: Plan,
+    plan: QueryPlan,
 }
 
 pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
-    let mut text = QueryText::of(&Form::parse(visit.query.as_bytes()));
+    let mut text = QueryText::of(&FormData::parse(visit.query.as_bytes()));
     if !text.has("limit") {
         text = text.with("limit", DEFAULT_LIMIT);
     }
@@ -109,8 +109,8 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
         },
         None => None,
     };
-    let form = Form::parse(visit.query.as_bytes());
-    let page = Page {
+    let form = FormData::parse(visit.query.as_bytes());
+    let page = SearchPage {
         layout: PageLayout::of(visit, "Search"),
         choices: Choices::of(&facets, &filter, &form),
         chips: chips(&text),
@@ -132,7 +132,7 @@ fn find(
     query: &Query,
     text: &QueryText,
     today: Date,
-) -> Result<Result<Found, ParameterError>, signaldex::Error> {
+) -> Result<Result<FoundSignals, ParameterError>, signaldex::Error> {
     let page = snapshot.search(query, today)?;
     let cards = cards_of(snapshot, &page, query.filter())?;
     let mut next_cursor = page.next_cursor().cloned();
@@ -154,7 +154,7 @@ fn find(
     };
     let explanation = snapshot.explain(query, today)?;
     let unknown = explanation.unknown.iter();
-    Ok(Ok(Found {
+    Ok(Ok(FoundSignals {
         unknown: unknown.map(ToString::to_string).collect(),
         count: figures::grouped(explanation.matches),
         shown: cards.len(),
@@ -163,11 +163,11 @@ fn find(
         news: news::link(text, &snapshot.position()),
         first_page,
         next_page,
-        plan: Plan::of(&explanation),
+        plan: QueryPlan::of(&explanation),
     }))
 }
 
-impl Page<'_> {
+impl SearchPage<'_> {
     /// The value of a field.
     fn typed(&self, name: &str) -> &str {
         self.form.value(name)
@@ -185,14 +185,14 @@ impl Page<'_> {
     }
 
     /// Whether any field of these groups has a value.
-    fn uses_any_of(&self, groups: &[choices::Group]) -> bool {
+    fn uses_any_of(&self, groups: &[choices::FilterGroup]) -> bool {
         groups
             .iter()
             .any(|group| !self.typed(group.name).is_empty())
     }
 
     /// The choices of the page size.
-    fn limits(&self) -> Vec<Choice> {
+    fn limits(&self) -> Vec<FilterChoice> {
         choices::fixed(
             self.form,
             "limit",

@@ -12,7 +12,7 @@ use super::messages::no_index;
 use super::query_text::QueryText;
 use crate::admin::dashboard::Admin;
 use crate::admin::failed::PageResult;
-use crate::admin::form::Form;
+use crate::admin::form::FormData;
 use crate::admin::layout::{self, PageLayout};
 use crate::admin::visit::Visit;
 use signaldex::{Change, Filter, Position, PositionError, Snapshot};
@@ -28,7 +28,7 @@ const OTHERS: [&str; 5] = ["since", "limit", "cursor", "page", "countOnly"];
 
 #[derive(Template)]
 #[template(path = "news.html", config = "src/admin/askama.toml")]
-struct Page<'a> {
+struct NewsPage<'a> {
     layout: PageLayout<'a>,
     chips: Vec<Chip>,
     changed: Vec<ChangedCard>,
@@ -58,7 +58,7 @@ pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let Some(index) = service.corpus.index() else {
         return no_index(visit, "What is new");
     };
-    let form = Form::parse(visit.query.as_bytes());
+    let form = FormData::parse(visit.query.as_bytes());
     let text = OTHERS
         .iter()
         .fold(QueryText::of(&form), |text, name| text.without(name));
@@ -80,7 +80,7 @@ pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
         Ok(news) => news,
         Err(error) => return invalid_page(visit, &format!("The position {error}.")),
     };
-    let page = Page {
+    let page = NewsPage {
         layout: PageLayout::of(visit, "What is new"),
         chips: chips(&text),
         changed: news.changed,

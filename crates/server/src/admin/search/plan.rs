@@ -4,33 +4,33 @@ use crate::admin::figures;
 use signaldex::{Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
 
 /// The plan of a query.
-pub(in crate::admin) struct Plan {
+pub(in crate::admin) struct QueryPlan {
     pub(in crate::admin) filters: String,
     pub(in crate::admin) page_length: usize,
     pub(in crate::admin) page_time: String,
     pub(in crate::admin) matches: String,
     pub(in crate::admin) count_time: String,
-    pub(in crate::admin) segments: Vec<Segment>,
+    pub(in crate::admin) segments: Vec<SegmentPlan>,
 }
 
-pub(in crate::admin) struct Segment {
+pub(in crate::admin) struct SegmentPlan {
     pub(in crate::admin) number: usize,
     pub(in crate::admin) rows: String,
     pub(in crate::admin) matches: String,
-    pub(in crate::admin) executions: Vec<Execution>,
+    pub(in crate::admin) executions: Vec<ExecutionPlan>,
 }
 
 /// The execution of the page or the count.
-pub(in crate::admin) struct Execution {
+pub(in crate::admin) struct ExecutionPlan {
     pub(in crate::admin) purpose: &'static str,
     pub(in crate::admin) strategy: String,
     /// Visited rows and blocks, if any.
     pub(in crate::admin) visits: Option<String>,
     pub(in crate::admin) no_match: Option<String>,
-    pub(in crate::admin) steps: Vec<Step>,
+    pub(in crate::admin) steps: Vec<PlanStep>,
 }
 
-pub(in crate::admin) struct Step {
+pub(in crate::admin) struct PlanStep {
     pub(in crate::admin) clause: String,
     pub(in crate::admin) strategy: String,
     pub(in crate::admin) reason: &'static str,
@@ -43,26 +43,26 @@ pub(in crate::admin) struct Step {
     pub(in crate::admin) actual_share: u64,
 }
 
-impl Plan {
-    pub(in crate::admin) fn of(explanation: &Explanation) -> Plan {
+impl QueryPlan {
+    pub(in crate::admin) fn of(explanation: &Explanation) -> QueryPlan {
         let segments = explanation.segments.iter().enumerate();
-        Plan {
+        QueryPlan {
             filters: explanation.query.clone(),
             page_length: explanation.page_length,
             page_time: figures::duration(explanation.page_time),
             matches: figures::grouped(explanation.matches),
             count_time: figures::duration(explanation.count_time),
-            segments: segments.map(Segment::of).collect(),
+            segments: segments.map(SegmentPlan::of).collect(),
         }
     }
 }
 
-impl Segment {
-    fn of((number, segment): (usize, &SegmentExplanation)) -> Segment {
+impl SegmentPlan {
+    fn of((number, segment): (usize, &SegmentExplanation)) -> SegmentPlan {
         let page = segment.page.as_ref();
-        let page = page.map(|page| Execution::of("Page", page));
-        let count = Execution::of("Count", &segment.count);
-        Segment {
+        let page = page.map(|page| ExecutionPlan::of("Page", page));
+        let count = ExecutionPlan::of("Count", &segment.count);
+        SegmentPlan {
             number,
             rows: figures::grouped(segment.rows),
             matches: figures::grouped(segment.matches),
@@ -71,25 +71,25 @@ impl Segment {
     }
 }
 
-impl Execution {
-    fn of(purpose: &'static str, execution: &ExecutionExplanation) -> Execution {
+impl ExecutionPlan {
+    fn of(purpose: &'static str, execution: &ExecutionExplanation) -> ExecutionPlan {
         let number = |step: &StepExplanation| step.actual.max(Some(step.estimate.expected));
         let numbers = execution.steps.iter().filter_map(number);
         let largest = numbers.max().unwrap_or(0).max(1);
         let steps = execution.steps.iter();
-        Execution {
+        ExecutionPlan {
             purpose,
             strategy: execution.strategy.clone(),
             visits: execution.has_visits().then(|| visits(execution)),
             no_match: execution.no_match.clone(),
-            steps: steps.map(|step| Step::of(step, largest)).collect(),
+            steps: steps.map(|step| PlanStep::of(step, largest)).collect(),
         }
     }
 }
 
-impl Step {
-    fn of(step: &StepExplanation, largest: u64) -> Step {
-        Step {
+impl PlanStep {
+    fn of(step: &StepExplanation, largest: u64) -> PlanStep {
+        PlanStep {
             clause: step.clause.clone(),
             strategy: step.strategy.clone(),
             reason: step.reason,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
-use crate::admin::form::Form;
+use crate::admin::form::FormData;
 use signaldex::query::{Parameter, ParameterKind};
 
 /// The path of the search page.
@@ -36,7 +36,7 @@ pub(in crate::admin) struct QueryText(Vec<(String, String)>);
 
 impl QueryText {
     /// The query string of a form.
-    pub(in crate::admin) fn of(form: &Form) -> QueryText {
+    pub(in crate::admin) fn of(form: &FormData) -> QueryText {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for (name, value) in form.fields() {
             let value = value.trim();

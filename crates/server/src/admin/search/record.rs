@@ -24,7 +24,7 @@ struct SignalPage<'a> {
     layout: PageLayout<'a>,
     title: String,
     evidence: String,
-    facts: Vec<Line>,
+    facts: Vec<RecordFact>,
     company: String,
     company_link: String,
     company_facts: String,
@@ -39,14 +39,14 @@ struct CompanyPage<'a> {
     name: String,
     tagline: String,
     about: String,
-    facts: Vec<Line>,
+    facts: Vec<RecordFact>,
     signals: Vec<Card>,
     count: String,
     all_signals: String,
 }
 
 /// A property of a record.
-struct Line {
+struct RecordFact {
     name: &'static str,
     value: String,
     /// A web link.
@@ -130,10 +130,10 @@ fn text(text: Option<&str>) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-impl Line {
+impl RecordFact {
     /// A property, if it has a value.
-    fn of(name: &'static str, value: Option<impl ToString>) -> Option<Line> {
-        Some(Line {
+    fn of(name: &'static str, value: Option<impl ToString>) -> Option<RecordFact> {
+        Some(RecordFact {
             name,
             value: value?.to_string(),
             link: None,
@@ -141,9 +141,9 @@ impl Line {
     }
 
     /// A property with a link, if the URL is a web address.
-    fn link(name: &'static str, url: Option<&str>) -> Option<Line> {
+    fn link(name: &'static str, url: Option<&str>) -> Option<RecordFact> {
         let url = url?.to_owned();
-        Some(Line {
+        Some(RecordFact {
             name,
             link: cards::is_web(&url).then(|| url.clone()),
             value: url,
@@ -151,37 +151,37 @@ impl Line {
     }
 }
 
-fn signal_facts(signal: &Signal<'_>) -> Vec<Line> {
+fn signal_facts(signal: &Signal<'_>) -> Vec<RecordFact> {
     let lines = [
-        Line::of("Date", signal.date),
-        Line::of("Category", signal.category.as_deref()),
-        Line::of("Funding", signal.funding.as_ref().and_then(cards::funding)),
-        Line::of("Author", cards::author(signal)),
-        Line::link("Author’s page", signal.author_url.as_deref()),
-        Line::link("Source", signal.activity_url.as_deref()),
-        Line::of("Published", signal.published_at.map(figures::instant)),
-        Line::of("Updated", signal.updated_at.map(figures::instant)),
-        Line::of("Slug", Some(&signal.slug)),
-        Line::of("Id", Some(signal.id)),
+        RecordFact::of("Date", signal.date),
+        RecordFact::of("Category", signal.category.as_deref()),
+        RecordFact::of("Funding", signal.funding.as_ref().and_then(cards::funding)),
+        RecordFact::of("Author", cards::author(signal)),
+        RecordFact::link("Author’s page", signal.author_url.as_deref()),
+        RecordFact::link("Source", signal.activity_url.as_deref()),
+        RecordFact::of("Published", signal.published_at.map(figures::instant)),
+        RecordFact::of("Updated", signal.updated_at.map(figures::instant)),
+        RecordFact::of("Slug", Some(&signal.slug)),
+        RecordFact::of("Id", Some(signal.id)),
     ];
     lines.into_iter().flatten().collect()
 }
 
-fn company_facts(profile: &CompanyProfile<'_>) -> Vec<Line> {
+fn company_facts(profile: &CompanyProfile<'_>) -> Vec<RecordFact> {
     let company: &Company<'_> = &profile.company;
     let employees = company.employees.map(|count| count.to_string());
     let lines = [
-        Line::of("Industry", company.industry.as_deref()),
-        Line::of("Country", company.country.as_deref()),
-        Line::of("City", company.city.as_deref()),
-        Line::of("Employees", employees),
-        Line::of("Founded", company.founded_year),
-        Line::of("Signals", Some(figures::grouped(profile.signal_count))),
-        Line::of("Latest signal", profile.latest_signal_date),
-        Line::link("LinkedIn", company.linkedin_url.as_deref()),
-        Line::link("Logo", company.logo_url.as_deref()),
-        Line::of("Updated", company.updated_at.map(figures::instant)),
-        Line::of("Slug", Some(&company.slug)),
+        RecordFact::of("Industry", company.industry.as_deref()),
+        RecordFact::of("Country", company.country.as_deref()),
+        RecordFact::of("City", company.city.as_deref()),
+        RecordFact::of("Employees", employees),
+        RecordFact::of("Founded", company.founded_year),
+        RecordFact::of("Signals", Some(figures::grouped(profile.signal_count))),
+        RecordFact::of("Latest signal", profile.latest_signal_date),
+        RecordFact::link("LinkedIn", company.linkedin_url.as_deref()),
+        RecordFact::link("Logo", company.logo_url.as_deref()),
+        RecordFact::of("Updated", company.updated_at.map(figures::instant)),
+        RecordFact::of("Slug", Some(&company.slug)),
     ];
     lines.into_iter().flatten().collect()
 }

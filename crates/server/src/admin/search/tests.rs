@@ -8,7 +8,7 @@ use signaldex::{Filter, Query};
 fn marks(title: &str, query: &str) -> String {
     let filter = Filter::from_query_string(query).expect("a filter");
     let pieces = marked::pieces(title, &filter);
-    let text = |piece: &marked::Piece| {
+    let text = |piece: &marked::TitlePiece| {
         if piece.is_match {
             format!("[{}]", piece.text)
         } else {

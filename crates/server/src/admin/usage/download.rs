@@ -3,7 +3,7 @@
 use super::periods::Period;
 use crate::admin::dashboard::Admin;
 use crate::admin::failed::PageResult;
-use crate::admin::form::Form;
+use crate::admin::form::FormData;
 use crate::admin::layout;
 use crate::admin::visit::Visit;
 use crate::metering::Counter;
@@ -11,7 +11,7 @@ use signaldex::json::write_csv_cell;
 
 /// Usage by month or day and key.
 pub(in crate::admin) fn usage(admin: &Admin, visit: &Visit) -> PageResult {
-    let form = Form::parse(visit.query.as_bytes());
+    let form = FormData::parse(visit.query.as_bytes());
     let (period, key) = (Period::of_name(form.value("by")), form.value("key"));
     let (_, from) = period.shown(admin.0.service.0.state.now().date());
     let mut text = Vec::new();
@@ -33,7 +33,7 @@ pub(in crate::admin) fn usage(admin: &Admin, visit: &Visit) -> PageResult {
 
 /// Requests by day, key, endpoint and status.
 pub(in crate::admin) fn requests(admin: &Admin, visit: &Visit) -> PageResult {
-    let form = Form::parse(visit.query.as_bytes());
+    let form = FormData::parse(visit.query.as_bytes());
     let (period, key) = (Period::of_name(form.value("by")), form.value("key"));
     let (_, from) = period.shown(admin.0.service.0.state.now().date());
     admin.0.service.record_requests();

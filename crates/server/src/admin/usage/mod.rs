@@ -14,12 +14,12 @@ use axum::http::StatusCode;
 
 pub(super) use download::{requests as download_requests, usage as download};
 
-use self::periods::{Period, Usage};
+use self::periods::{Period, PeriodUsage};
 use self::requests::Requests;
 use super::dashboard::Admin;
 use super::failed::PageResult;
 use super::figures;
-use super::form::{Choice, Form};
+use super::form::{FormData, SelectOption};
 use super::key_choices::KeyChoices;
 use super::layout::{self, PageLayout};
 use super::overview::{name_of, sum};
@@ -37,10 +37,10 @@ const OTHERS: &str = "All other keys";
 
 #[derive(Template)]
 #[template(path = "usage.html", config = "src/admin/askama.toml")]
-struct Page<'a> {
+struct UsagePage<'a> {
     layout: PageLayout<'a>,
-    periods: Vec<Choice>,
-    counters: Vec<Choice>,
+    periods: Vec<SelectOption>,
+    counters: Vec<SelectOption>,
     keys: KeyChoices,
     period: Period,
     key: &'a str,
@@ -75,20 +75,20 @@ struct QuotaLine {
 /// The usage of one month or day.
 struct PeriodTable {
     period: String,
-    lines: Vec<Line>,
+    lines: Vec<UsageRow>,
     totals: Vec<String>,
     /// How many keys are only in the download; empty if none.
     others: String,
 }
 
-struct Line {
+struct UsageRow {
     name: String,
     key_id: String,
     counts: Vec<String>,
 }
 
 pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
-    let form = Form::parse(visit.query.as_bytes());
+    let form = FormData::parse(visit.query.as_bytes());
     let mut counters = Counter::ALL.into_iter();
     let counter = counters.find(|counter| counter.as_str() == form.value("counter"));
     let counter = counter.unwrap_or(Counter::Signals);
@@ -97,13 +97,13 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let now = state.now();
     let (periods_shown, from) = period.shown(now.date());
     let all = period.usage(state, from)?;
-    let is_wanted = |line: &&Usage| key.is_empty() || line.key_id == key;
-    let lines: Vec<&Usage> = all.iter().filter(is_wanted).collect();
+    let is_wanted = |line: &&PeriodUsage| key.is_empty() || line.key_id == key;
+    let lines: Vec<&PeriodUsage> = all.iter().filter(is_wanted).collect();
     let keys = KeyChoices::read(state, key)?;
     let quota = keys.chosen.as_ref().and_then(|key| key.quota(counter));
     let quota = quota.filter(|_| period == Period::Month);
     admin.0.service.record_requests();
-    let page = Page {
+    let page = UsagePage {
         layout: PageLayout::of(visit, "Usage"),
         periods: periods(period),
         counters: counter_choices(counter),
@@ -122,7 +122,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     layout::render(StatusCode::OK, &page)
 }
 
-impl Page<'_> {
+impl UsagePage<'_> {
     /// The query string of the downloads.
     fn wanted(&self) -> String {
         let key =
@@ -172,7 +172,7 @@ fn quotas(state: &State, wanted: &str, counter: Counter) -> Result<Vec<QuotaLine
 }
 
 /// The usage of each period; none if there is none in all of them.
-fn by_period(lines: &[&Usage], periods: &[String], counter: Counter) -> Vec<(String, u64)> {
+fn by_period(lines: &[&PeriodUsage], periods: &[String], counter: Counter) -> Vec<(String, u64)> {
     let mut totals: Vec<(String, u64)> = periods.iter().map(|name| (name.clone(), 0)).collect();
     for line in lines {
         if let Some((_, total)) = totals.iter_mut().find(|(name, _)| *name == line.period) {
@@ -186,7 +186,7 @@ fn by_period(lines: &[&Usage], periods: &[String], counter: Counter) -> Vec<(Str
 }
 
 /// The keys with the most usage in these periods, largest first, and all others as one.
-fn by_key(lines: &[&Usage], periods: &[String], counter: Counter) -> Vec<(String, u64)> {
+fn by_key(lines: &[&PeriodUsage], periods: &[String], counter: Counter) -> Vec<(String, u64)> {
     let mut totals: BTreeMap<&str, (String, u64)> = BTreeMap::new();
     for line in lines.iter().filter(|line| periods.contains(&line.period)) {
         let name = || (figures::key_name(&line.key_id, &line.name), 0);
@@ -222,18 +222,18 @@ fn bars(totals: Vec<(String, u64)>) -> Vec<Bar> {
 }
 
 /// A table per month or day, latest first, of the keys with the most usage.
-fn tables(lines: &[&Usage], counter: Counter) -> Vec<PeriodTable> {
-    let mut by_period: BTreeMap<&str, Vec<&Usage>> = BTreeMap::new();
+fn tables(lines: &[&PeriodUsage], counter: Counter) -> Vec<PeriodTable> {
+    let mut by_period: BTreeMap<&str, Vec<&PeriodUsage>> = BTreeMap::new();
     for line in lines {
         by_period.entry(&line.period).or_default().push(line);
     }
     let texts = |counts: Counts| counts.map(figures::grouped).into();
-    let table = |(period, mut lines): (&str, Vec<&Usage>)| {
+    let table = |(period, mut lines): (&str, Vec<&PeriodUsage>)| {
         let totals = texts(sum(lines.iter().map(|line| line.counts)));
         lines.sort_by_key(|line| std::cmp::Reverse(line.counts[counter.index()]));
         let others = lines.len().saturating_sub(ROWS_MAX);
         lines.truncate(ROWS_MAX);
-        let line = |line: &&Usage| Line {
+        let line = |line: &&PeriodUsage| UsageRow {
             name: figures::key_name(&line.key_id, &line.name),
             key_id: line.key_id.clone(),
             counts: texts(line.counts),
@@ -251,8 +251,8 @@ fn tables(lines: &[&Usage], counter: Counter) -> Vec<PeriodTable> {
     by_period.into_iter().rev().map(table).collect()
 }
 
-fn periods(chosen: Period) -> Vec<Choice> {
-    let choice = |period: Period| Choice {
+fn periods(chosen: Period) -> Vec<SelectOption> {
+    let choice = |period: Period| SelectOption {
         value: period.as_str().to_owned(),
         label: period.as_str().to_owned(),
         is_chosen: period == chosen,
@@ -260,8 +260,8 @@ fn periods(chosen: Period) -> Vec<Choice> {
     Period::ALL.map(choice).into()
 }
 
-fn counter_choices(chosen: Counter) -> Vec<Choice> {
-    let choice = |counter: Counter| Choice {
+fn counter_choices(chosen: Counter) -> Vec<SelectOption> {
+    let choice = |counter: Counter| SelectOption {
         value: counter.as_str().to_owned(),
         label: name_of(counter).to_owned(),
         is_chosen: counter == chosen,

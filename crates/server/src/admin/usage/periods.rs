@@ -19,7 +19,7 @@ pub(super) enum Period {
 
 /// The usage of a key in a month or on a day.
 #[derive(Clone, Debug)]
-pub(super) struct Usage {
+pub(super) struct PeriodUsage {
     /// `2026-11` or `2026-11-23`.
     pub(super) period: String,
     pub(super) key_id: String,
@@ -65,11 +65,11 @@ impl Period {
     }
 
     /// Usage of all keys, oldest first: of all months, or of the days of the page.
-    pub(super) fn usage(self, state: &State, from: Date) -> Result<Vec<Usage>, StateError> {
+    pub(super) fn usage(self, state: &State, from: Date) -> Result<Vec<PeriodUsage>, StateError> {
         Ok(match self {
             Period::Month => {
                 let lines = state.usage(None)?.into_iter();
-                let usage = lines.map(|line| Usage {
+                let usage = lines.map(|line| PeriodUsage {
                     period: line.month.to_string(),
                     key_id: line.key_id,
                     name: line.name,
@@ -79,7 +79,7 @@ impl Period {
             }
             Period::Day => {
                 let lines = state.usage_by_day(from)?.into_iter();
-                let usage = lines.map(|line| Usage {
+                let usage = lines.map(|line| PeriodUsage {
                     period: line.day.to_string(),
                     key_id: line.key_id,
                     name: line.name,

@@ -8,14 +8,14 @@ use crate::state::RequestLine;
 /// A table with a row per endpoint and a column per status.
 pub(super) struct Requests {
     pub(super) statuses: Vec<u16>,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<EndpointRow>,
     pub(super) totals: Vec<String>,
     /// Requests refused for an exhausted quota (402), and for an exceeded rate (429).
     pub(super) over_quota: String,
     pub(super) over_rate: String,
 }
 
-pub(super) struct Row {
+pub(super) struct EndpointRow {
     pub(super) endpoint: String,
     /// Counts by status, and the total.
     pub(super) counts: Vec<String>,
@@ -46,7 +46,7 @@ impl Requests {
             let texts = statuses.iter().map(|&status| count(counts, status));
             texts.chain([all]).collect()
         };
-        let rows = by_endpoint.iter().map(|(endpoint, counts)| Row {
+        let rows = by_endpoint.iter().map(|(endpoint, counts)| EndpointRow {
             endpoint: (*endpoint).to_owned(),
             counts: texts(counts),
         });

@@ -5,8 +5,8 @@ use time::macros::date;
 use super::*;
 use crate::state::RequestLine;
 
-fn line(key: &str, period: &str, signals: u64) -> Usage {
-    Usage {
+fn line(key: &str, period: &str, signals: u64) -> PeriodUsage {
+    PeriodUsage {
         key_id: key.to_owned(),
         name: String::new(),
         period: period.to_owned(),
@@ -48,7 +48,7 @@ fn the_longest_bar_is_that_of_the_greatest_number() {
         line("a", "2026-01", 250),
         line("a", "2024-01", 9_000),
     ];
-    let lines: Vec<&Usage> = all.iter().collect();
+    let lines: Vec<&PeriodUsage> = all.iter().collect();
     let (months, _) = Period::Month.shown(TODAY);
     let bars = bars(by_period(&lines, &months, Counter::Signals));
     let shown: Vec<_> = bars
@@ -64,10 +64,10 @@ fn the_longest_bar_is_that_of_the_greatest_number() {
 
 #[test]
 fn keys_beyond_the_first_share_a_row() {
-    let all: Vec<Usage> = (1..=8)
+    let all: Vec<PeriodUsage> = (1..=8)
         .map(|number| line(&format!("key{number}"), "2026-03", number))
         .collect();
-    let lines: Vec<&Usage> = all.iter().collect();
+    let lines: Vec<&PeriodUsage> = all.iter().collect();
     let (months, _) = Period::Month.shown(TODAY);
     let keys = by_key(&lines, &months, Counter::Signals);
     let totals: Vec<u64> = keys.iter().map(|(_, total)| *total).collect();
@@ -85,10 +85,10 @@ fn keys_beyond_the_first_share_a_row() {
 
 #[test]
 fn a_table_has_a_hundred_keys_and_the_totals_of_all() {
-    let all: Vec<Usage> = (1..=150)
+    let all: Vec<PeriodUsage> = (1..=150)
         .map(|number| line(&format!("key{number}"), "2026-03", number))
         .collect();
-    let lines: Vec<&Usage> = all.iter().collect();
+    let lines: Vec<&PeriodUsage> = all.iter().collect();
     let tables = tables(&lines, Counter::Signals);
     assert_eq!((tables.len(), tables[0].lines.len()), (1, ROWS_MAX));
     assert_eq!(tables[0].lines[0].counts[0], "150");

@@ -12,8 +12,8 @@ const URL_BYTES_MAX: usize = 250;
 /// The answer of a search that found this signal.
 fn compacted(signal: &Value) -> Value {
     let body = json!({"data": {"items": [signal], "nextCursor": null}}).to_string();
-    let found = Found::Body(body.into_bytes());
-    let answer = answer(Tool::Search, &found, false, None).expect("a page");
+    let found = EndpointResult::Body(body.into_bytes());
+    let answer = tool_answer(Tool::Search, &found, false, None).expect("a page");
     serde_json::from_str(&answer).expect("JSON")
 }
 
@@ -89,11 +89,11 @@ fn options(countries: usize, names_lists: bool) -> String {
         .snapshot()
         .facets_of(&query.filter, today, &query.facets)
         .expect("counts");
-    let found = Found::Options(Box::new(Options {
+    let found = EndpointResult::Options(Box::new(FoundOptions {
         counts,
         facets: query.facets,
     }));
-    answer(Tool::Options, &found, names_lists, None).expect("options")
+    tool_answer(Tool::Options, &found, names_lists, None).expect("options")
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn deep_nesting_is_an_error_of_the_parser() {
 #[test]
 fn what_has_no_id_is_a_notification() {
     let text = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    assert!(matches!(parse(text), Ok(Message::Notification)));
+    assert!(matches!(parse(text), Ok(ClientMessage::Notification)));
 }
 
 proptest! {

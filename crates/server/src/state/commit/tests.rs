@@ -8,7 +8,7 @@ const NOW: i64 = 1_800_000_000;
 const DAY: i64 = 24 * 60 * 60;
 
 struct Fixture {
-    committer: Committer,
+    committer: ChargeCommitter,
     state: State,
     _directory: tempfile::TempDir,
 }
@@ -18,7 +18,7 @@ impl Fixture {
         let directory = tempfile::tempdir().expect("a directory");
         let state = State::open(directory.path().join("state.db")).expect("a state");
         state.create_key(&NewKey::named("test")).expect("a key");
-        let committer = Committer {
+        let committer = ChargeCommitter {
             turn: Turn::at(&state.path),
             connection: schema::open(&state.path).expect("a connection"),
             files: Arc::clone(&state.files),
@@ -38,17 +38,17 @@ impl Fixture {
     }
 
     /// Commits charges together and says what became of each.
-    fn commit(&mut self, charges: Vec<Charge>, now: i64) -> Vec<Option<Outcome>> {
-        let slots = charges.into_iter().map(Slot::new).collect();
+    fn commit(&mut self, charges: Vec<Charge>, now: i64) -> Vec<Option<ChargeOutcome>> {
+        let slots = charges.into_iter().map(ChargeSlot::new).collect();
         self.commit_slots(slots, now)
     }
 
-    fn commit_slots(&mut self, slots: Vec<Slot>, now: i64) -> Vec<Option<Outcome>> {
+    fn commit_slots(&mut self, slots: Vec<ChargeSlot>, now: i64) -> Vec<Option<ChargeOutcome>> {
         let (batch, told): (Vec<_>, Vec<_>) = slots
             .into_iter()
             .map(|slot| {
                 let (reply, told) = oneshot::channel();
-                (Waiting { slot, reply }, told)
+                (QueuedCharge { slot, reply }, told)
             })
             .unzip();
         self.committer.commit(batch, now, |_| ());
@@ -71,7 +71,7 @@ fn charge(units: u64, quota: Option<u64>, name: Option<usize>) -> Charge {
     let kept = name.map(|name| {
         let (name, tag) = (format!("name-{name:04}"), "tag".to_owned());
         let answer = NewReplay::compress(name, [7; 32], tag, b"an answer");
-        Kept::Answer(answer.expect("compressed"))
+        KeptContent::Answer(answer.expect("compressed"))
     });
     Charge {
         key: 1,
@@ -147,8 +147,8 @@ fn what_has_no_room_is_not_charged() {
 #[test]
 fn what_is_withdrawn_is_not_recorded() {
     let mut fixture = Fixture::new();
-    let slots: Vec<Slot> = [5, 6]
-        .map(|units| Slot::new(charge(units, None, None)))
+    let slots: Vec<ChargeSlot> = [5, 6]
+        .map(|units| ChargeSlot::new(charge(units, None, None)))
         .into();
     assert!(slots[0].take().is_some());
     assert!(slots[0].take().is_none());

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::{Arrival, Arrivals, PAUSES, Pace, Step, WAIT_FACTOR, WAIT_MAX};
+use super::{Arrival, Arrivals, CommitPace, PAUSES, PaceStep, WAIT_FACTOR, WAIT_MAX};
 
 /// How late a thread wakes from each pause.
 const LATENESS: Duration = Duration::from_micros(60);
@@ -30,14 +30,14 @@ fn rounds() -> impl Strategy<Value = Vec<Round>> {
 proptest! {
     #[test]
     fn a_commit_waits_only_for_what_is_under_way_and_never_long(rounds in rounds()) {
-        let (mut pace, mut now) = (Pace::default(), Instant::now());
+        let (mut pace, mut now) = (CommitPace::default(), Instant::now());
         let mut last_commit = Duration::ZERO;
         for round in rounds {
             let (began, mut looks) = (now, 0);
             let step = loop {
                 let is_awaited = looks < round.awaited_looks;
                 let step = pace.next(is_awaited, now);
-                let Step::Pause(pause) = step else { break step };
+                let PaceStep::Pause(pause) = step else { break step };
                 prop_assert!(is_awaited, "nothing is under way");
                 prop_assert!(!pause.is_zero() && pause <= PAUSES[1]);
                 looks += 1;
@@ -46,7 +46,7 @@ proptest! {
             let allowed = (last_commit * WAIT_FACTOR).min(WAIT_MAX);
             prop_assert!(now - began <= allowed + LATENESS, "{:?}", now - began);
             match step {
-                Step::GiveUp => prop_assert!(looks < round.awaited_looks && now - began >= allowed),
+                PaceStep::GiveUp => prop_assert!(looks < round.awaited_looks && now - began >= allowed),
                 _ => prop_assert_eq!(looks, round.awaited_looks),
             }
             now += round.commit;
@@ -80,9 +80,9 @@ proptest! {
 
 #[test]
 fn the_first_commit_and_one_after_a_failure_do_not_wait() {
-    let (mut pace, now) = (Pace::default(), Instant::now());
-    assert_eq!(pace.next(true, now), Step::GiveUp);
+    let (mut pace, now) = (CommitPace::default(), Instant::now());
+    assert_eq!(pace.next(true, now), PaceStep::GiveUp);
     // A commit that failed at once took no time, so the next does not wait for it either.
     pace.committed(now);
-    assert_eq!(pace.next(true, now), Step::GiveUp);
+    assert_eq!(pace.next(true, now), PaceStep::GiveUp);
 }

@@ -1,7 +1,7 @@
 //! White-box tests of `state/replay_store.rs`.
 
 use super::*;
-fn answer(body: &[u8]) -> NewReplay {
+fn new_replay(body: &[u8]) -> NewReplay {
     let name = "name-0000".to_owned();
     NewReplay::compress(name, [7; 32], "tag".to_owned(), body).expect("compressed")
 }
@@ -10,7 +10,7 @@ fn answer(body: &[u8]) -> NewReplay {
 fn a_kept_answer_comes_back_whole_or_not_at_all() {
     for length in [0, 1, 70_000, 20_000_000] {
         let body: Vec<u8> = (0..length).map(|byte: u32| byte as u8).collect();
-        let kept = answer(&body);
+        let kept = new_replay(&body);
         assert!(decompress(&kept.body, kept.length).as_ref() == Some(&body));
         assert_eq!(decompress(&kept.body, kept.length + 1), None);
         assert_eq!(decompress(&kept.body, u64::MAX), None);

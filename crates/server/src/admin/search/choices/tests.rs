@@ -9,10 +9,10 @@ fn choices(query: &str) -> Choices {
         .snapshot()
         .facets(&filter, signaldex::sample::AS_OF)
         .expect("a whole index");
-    Choices::of(&facets, &filter, &Form::parse(query.as_bytes()))
+    Choices::of(&facets, &filter, &FormData::parse(query.as_bytes()))
 }
 
-fn chosen(group: &Group) -> Vec<(&str, Option<&str>)> {
+fn chosen(group: &FilterGroup) -> Vec<(&str, Option<&str>)> {
     let chosen = group.choices.iter().filter(|choice| choice.is_chosen);
     chosen
         .map(|choice| (choice.label.as_str(), choice.count.as_deref()))

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn of(text: &str) -> QueryText {
-    QueryText::of(&Form::parse(text.as_bytes()))
+    QueryText::of(&FormData::parse(text.as_bytes()))
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn an_address_as_typed_means_what_the_api_reads() {
         ("q=a%2", "a%2"),
     ] {
         assert_eq!(
-            Form::parse(typed.as_bytes()).value("q"),
+            FormData::parse(typed.as_bytes()).value("q"),
             expected,
             "{typed}"
         );
