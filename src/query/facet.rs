@@ -51,27 +51,9 @@ pub struct FacetDescription {
     pub options: &'static str,
     /// The name in plans, in lower case.
     pub name: &'static str,
-    /// The label in the dashboard's form, below the heading of its group.
-    pub label: &'static str,
-    /// The group in the dashboard's form.
-    pub group: FacetGroup,
     facet: Facet,
     matching: Matching,
     value: Value,
-}
-
-/// A group of facets in the dashboard's form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FacetGroup {
-    /// The category of the signal.
-    Category,
-    /// Facts about the company.
-    Company,
-    /// Details of the funding.
-    Funding,
-    /// Attributes of the hiring.
-    Hiring,
 }
 
 /// How labels are compared.
@@ -99,8 +81,6 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
         parameter: Parameter::Categories,
         options: "categories",
         name: "category",
-        label: "Category",
-        group: FacetGroup::Category,
         matching: Matching::Id,
         value: Value::OfSignal(|signal| id(&signal.category)),
     },
@@ -109,8 +89,6 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
         parameter: Parameter::Country,
         options: "countries",
         name: "country",
-        label: "Country",
-        group: FacetGroup::Company,
         matching: Matching::Words,
         value: Value::OfCompany(|company| words(&company.country)),
     },
@@ -119,8 +97,6 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
         parameter: Parameter::Industry,
         options: "industries",
         name: "industry",
-        label: "Industry",
-        group: FacetGroup::Company,
         matching: Matching::Words,
         value: Value::OfCompany(|company| words(&company.industry)),
     },
@@ -129,8 +105,6 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
         parameter: Parameter::Size,
         options: "sizes",
         name: "size",
-        label: "Employees",
-        group: FacetGroup::Company,
         matching: Matching::Code,
         value: Value::OfCompany(|company| {
             let size = company.employees.and_then(SizeBucket::of)?;
@@ -142,8 +116,6 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
         parameter: Parameter::FundingStage,
         options: "fundingStages",
         name: "funding stage",
-        label: "Stage",
-        group: FacetGroup::Funding,
         matching: Matching::Words,
         value: Value::OfSignal(|signal| words(&signal.funding.as_ref()?.stage)),
     },
@@ -152,8 +124,6 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
         parameter: Parameter::FundingCurrency,
         options: "fundingCurrencies",
         name: "funding currency",
-        label: "Currency",
-        group: FacetGroup::Funding,
         matching: Matching::Code,
         value: Value::OfSignal(|signal| {
             let currency = signal.funding.as_ref()?.currency.as_ref()?;
@@ -165,8 +135,6 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
         parameter: Parameter::HiringType,
         options: "hiringTypes",
         name: "hiring type",
-        label: "Hiring type",
-        group: FacetGroup::Hiring,
         matching: Matching::Id,
         value: Value::OfSignal(|signal| id(&signal.hiring.as_ref()?.hiring_type)),
     },
@@ -175,8 +143,6 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
         parameter: Parameter::JobFunction,
         options: "jobFunctions",
         name: "job function",
-        label: "Job function",
-        group: FacetGroup::Hiring,
         matching: Matching::Id,
         value: Value::OfSignal(|signal| id(&signal.hiring.as_ref()?.job_function)),
     },
@@ -185,8 +151,6 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
         parameter: Parameter::Seniority,
         options: "seniorities",
         name: "seniority",
-        label: "Seniority",
-        group: FacetGroup::Hiring,
         matching: Matching::Id,
         value: Value::OfSignal(|signal| id(&signal.hiring.as_ref()?.seniority)),
     },
@@ -195,8 +159,6 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
         parameter: Parameter::EmploymentType,
         options: "employmentTypes",
         name: "employment type",
-        label: "Employment",
-        group: FacetGroup::Hiring,
         matching: Matching::Id,
         value: Value::OfSignal(|signal| id(&signal.hiring.as_ref()?.employment_type)),
     },
@@ -205,8 +167,6 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
         parameter: Parameter::WorkArrangement,
         options: "workArrangements",
         name: "work arrangement",
-        label: "Work arrangement",
-        group: FacetGroup::Hiring,
         matching: Matching::Id,
         value: Value::OfSignal(|signal| id(&signal.hiring.as_ref()?.work_arrangement)),
     },
@@ -309,11 +269,6 @@ impl Facet {
             Value::OfCompany(read) => read(company),
             Value::OfSignal(read) => read(signal),
         }
-    }
-
-    /// Whether the facet is a hiring attribute.
-    pub fn is_of_hiring(self) -> bool {
-        self.description().group == FacetGroup::Hiring
     }
 
     /// Whether the facet belongs to the company.

@@ -43,7 +43,7 @@ use time::Date;
 pub use builder::QueryBuilder;
 pub use cursor::{Cursor, ParseCursorError, Start};
 pub use error::{ErrorCode, InvalidQuery, ParameterError};
-pub use facet::{Facet, FacetDescription, FacetGroup};
+pub use facet::{Facet, FacetDescription};
 pub use facet_query::FacetQuery;
 pub use filter::{DateRange, Days, Filter, ParseDateRangeError, ParseDaysError};
 pub use fingerprint::Fingerprint;

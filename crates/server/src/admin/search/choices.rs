@@ -2,8 +2,30 @@
 
 use crate::admin::figures;
 use crate::admin::form::FormData;
-use signaldex::query::{Facet, FacetDescription, FacetGroup, ParameterKind, list};
+use signaldex::query::{Facet, ParameterKind, list};
 use signaldex::{Facets, Filter};
+
+/// Facets with their labels, below the heading of their part of the form.
+type LabelledFacets = [(Facet, &'static str)];
+
+const COMPANY: &LabelledFacets = &[
+    (Facet::Country, "Country"),
+    (Facet::Industry, "Industry"),
+    (Facet::Size, "Employees"),
+];
+
+const FUNDING: &LabelledFacets = &[
+    (Facet::FundingStage, "Stage"),
+    (Facet::FundingCurrency, "Currency"),
+];
+
+pub(super) const HIRING: &LabelledFacets = &[
+    (Facet::HiringType, "Hiring type"),
+    (Facet::JobFunction, "Job function"),
+    (Facet::Seniority, "Seniority"),
+    (Facet::EmploymentType, "Employment"),
+    (Facet::WorkArrangement, "Work arrangement"),
+];
 
 /// A value of a group.
 pub(super) struct FilterChoice {
@@ -38,17 +60,14 @@ pub(super) struct Choices {
 impl Choices {
     /// The groups under a filter, each counted without its own part of the filter.
     pub(super) fn of(facets: &Facets, filter: &Filter, form: &FormData) -> Choices {
-        let group = |facet| group(facet, facets, filter, form);
-        let groups = |wanted| {
-            let members = Facet::ALL.into_iter();
-            let members = members.filter(|facet| facet.description().group == wanted);
-            members.map(group).collect()
-        };
+        let group =
+            |&(facet, label): &(Facet, &'static str)| group(facet, label, facets, filter, form);
+        let groups = |labelled: &LabelledFacets| labelled.iter().map(group).collect();
         let days = [("7", "7 days"), ("30", "30 days"), ("90", "90 days")];
         let ranges = [&days[..], &[("older", "90 days ago and before")]].concat();
         Choices {
-            categories: group(Facet::Category),
-            company: groups(FacetGroup::Company),
+            categories: group(&(Facet::Category, "Category")),
+            company: groups(COMPANY),
             days: FilterGroup {
                 name: "days",
                 label: "Within the last",
@@ -59,8 +78,8 @@ impl Choices {
                 label: "Any of these windows",
                 choices: fixed(form, "dateRanges", &ranges),
             },
-            hiring: groups(FacetGroup::Hiring),
-            funding: groups(FacetGroup::Funding),
+            hiring: groups(HIRING),
+            funding: groups(FUNDING),
         }
     }
 }
@@ -99,10 +118,14 @@ pub(super) fn fixed(
     choices
 }
 
-fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &FormData) -> FilterGroup {
-    let FacetDescription {
-        parameter, label, ..
-    } = *facet.description();
+fn group(
+    facet: Facet,
+    label: &'static str,
+    facets: &Facets,
+    filter: &Filter,
+    form: &FormData,
+) -> FilterGroup {
+    let parameter = facet.parameter();
     let kind = parameter.description().kind;
     let chosen: Vec<&str> = filter.chosen(facet).collect();
     let mut choices: Vec<FilterChoice> = facets

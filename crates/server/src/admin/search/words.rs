@@ -1,6 +1,7 @@
 //! Error messages of the search form.
 
-use signaldex::query::{ErrorCode, Facet, Parameter, ParameterError, ParameterKind};
+use super::choices::HIRING;
+use signaldex::query::{ErrorCode, Parameter, ParameterError, ParameterKind};
 use signaldex::text::nearest_name;
 
 /// An error message next to a field.
@@ -132,7 +133,7 @@ fn label(parameter: Parameter) -> Option<&'static str> {
 
 /// The label of a hiring attribute is that of its group of values.
 fn hiring_label(parameter: Parameter) -> Option<&'static str> {
-    let mut attributes = Facet::ALL.into_iter().filter(|facet| facet.is_of_hiring());
-    let attribute = attributes.find(|facet| facet.parameter() == parameter)?;
-    Some(attribute.description().label)
+    let mut attributes = HIRING.iter();
+    let attribute = attributes.find(|(facet, _)| facet.parameter() == parameter);
+    attribute.map(|&(_, label)| label)
 }

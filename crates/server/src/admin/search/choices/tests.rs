@@ -47,3 +47,14 @@ fn only_what_can_be_filtered_on_is_offered() {
         .collect();
     assert_eq!(sizes, ["1-49", "50-100", "101-500", "501+"]);
 }
+
+#[test]
+fn every_facet_is_in_the_form() {
+    let shown: Vec<Facet> = [COMPANY, FUNDING, HIRING]
+        .concat()
+        .into_iter()
+        .map(|(facet, _)| facet)
+        .chain([Facet::Category])
+        .collect();
+    assert!(Facet::ALL.iter().all(|facet| shown.contains(facet)));
+}
