@@ -31,7 +31,7 @@ const DOCUMENTS: [&str; 23] = [
 ];
 
 /// All documents: those above, and the pages of decisions.
-fn documents() -> Vec<String> {
+pub(crate) fn documents() -> Vec<String> {
     let pages = fs::read_dir(root().join("docs/decisions")).expect("a readable folder");
     let names = pages.map(|page| page.expect("a page").file_name());
     let decisions = names.map(|name| format!("docs/decisions/{}", name.to_string_lossy()));
@@ -43,16 +43,22 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The Rust sources below a folder.
 pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
+    files(folder, "rs")
+}
+
+/// The files below a folder whose names have an ending.
+pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a readable folder");
     let paths = entries.map(|entry| entry.expect("a readable folder").path());
-    let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+    let (folders, found): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
     // The fuzz targets are built below tests/.
     let folders = folders.iter().filter(|folder| !folder.ends_with("target"));
-    let nested = folders.flat_map(|folder| sources(folder));
-    let files = files
+    let nested = folders.flat_map(|folder| files(folder, ending));
+    let files = found
         .iter()
-        .filter(|file| file.extension().is_some_and(|ending| ending == "rs"));
+        .filter(|file| file.extension().is_some_and(|found| found == ending));
     files.cloned().chain(nested).collect()
 }
 

@@ -37,7 +37,7 @@ fn layers() -> Vec<(&'static str, BTreeSet<&'static str>)> {
 }
 
 /// Tests of a module, and what they share, may import anything.
-fn is_test(file: &Path) -> bool {
+pub(crate) fn is_test(file: &Path) -> bool {
     let path = file.strip_prefix(root()).unwrap_or(file).with_extension("");
     path.iter()
         .any(|part| part == "tests" || part == "fixtures")

@@ -2,14 +2,18 @@
 
 mod agreement;
 mod alerts;
+mod comments;
+mod cycles;
 mod explain;
 mod format;
 mod golden;
 mod golden_file;
 mod house;
+mod imports;
 mod layers;
 mod library;
 mod metamorphic;
+mod names;
 mod oracle;
 mod parsing;
 mod questions;
@@ -17,4 +21,5 @@ mod questions;
 mod random;
 mod real_corpus;
 mod saved;
+mod source_code;
 mod stored;

@@ -23,7 +23,7 @@ use tower_service::Service as _;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The tools, and one that there is not.
+/// The tools, and one that does not exist.
 const TOOLS: [&str; 7] = [
     "search", "count", "options", "signal", "company", "changes", "nothing",
 ];

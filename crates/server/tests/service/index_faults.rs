@@ -1,4 +1,4 @@
-//! What clients see while the files of a served index are lost, damaged or not to be had.
+//! What clients see while the files of a served index are lost, damaged or unreadable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
