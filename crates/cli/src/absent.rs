@@ -7,7 +7,7 @@ use crate::Failure;
 /// The commands of the feature `serve`.
 #[cfg(not(feature = "serve"))]
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum ServiceCommand {
+pub(crate) enum AbsentServiceCommand {
     #[command(hide = true)]
     Serve(Ignored),
     #[command(hide = true)]
@@ -29,7 +29,7 @@ pub(crate) enum ServiceCommand {
 }
 
 #[cfg(not(feature = "serve"))]
-impl ServiceCommand {
+impl AbsentServiceCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         absent("serve")
     }
@@ -37,14 +37,14 @@ impl ServiceCommand {
 
 /// The commands of the feature `cluster`.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum ClusterCommand {
+pub(crate) enum AbsentClusterCommand {
     #[command(hide = true)]
     Shard(Ignored),
     #[command(hide = true)]
     PublishShards(Ignored),
 }
 
-impl ClusterCommand {
+impl AbsentClusterCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         absent("cluster")
     }

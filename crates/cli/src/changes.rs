@@ -8,15 +8,15 @@ use serde::Serialize;
 use signaldex::json::ChangeItem;
 use signaldex::{Filter, Index, Position, Snapshot};
 
-use crate::query::{self, Question};
+use crate::query::{self, QueryArguments};
 use crate::{Failure, source};
 
 /// Print the changes after a position
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Changes {
+pub(crate) struct ChangesCommand {
     #[command(flatten)]
-    question: Question,
+    query: QueryArguments,
     /// The position printed as `next` by an earlier call; by default, only the current position is printed
     #[arg(long, value_name = "POSITION", value_parser = parse_position)]
     since: Option<Position>,
@@ -40,7 +40,7 @@ const INTERVAL: Duration = Duration::from_millis(200);
 
 /// The line after a batch.
 #[derive(Serialize)]
-struct Next {
+struct NextLine {
     next: String,
 }
 
@@ -49,11 +49,11 @@ pub(crate) fn parse_position(text: &str) -> Result<Position, String> {
     position.map_err(|error| format!("the position {error}"))
 }
 
-impl Changes {
+impl ChangesCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let filter = self.question.filter()?;
-        let index = source::open(&self.question.directory)?;
-        query::warn_of_unknown(&index.snapshot(), &filter, self.question.today())?;
+        let filter = self.query.filter()?;
+        let index = source::open(&self.query.directory)?;
+        query::warn_of_unknown(&index.snapshot(), &filter, self.query.today())?;
         print_batches(
             &index,
             self.since.as_ref(),
@@ -69,7 +69,7 @@ impl Changes {
         filter: &Filter,
         since: &Position,
     ) -> Result<Position, Failure> {
-        let changes = snapshot.changes(filter, self.question.today(), since);
+        let changes = snapshot.changes(filter, self.query.today(), since);
         let mut changes = changes.map_err(|error| format!("--since: the position {error}"))?;
         let mut output = BufWriter::new(std::io::stdout().lock());
         for change in &mut changes {
@@ -125,7 +125,7 @@ fn next_snapshot(
 fn print_next(position: &Position) -> Result<(), Failure> {
     let next = position.to_string();
     let mut output = std::io::stdout().lock();
-    serde_json::to_writer(&mut output, &Next { next })?;
+    serde_json::to_writer(&mut output, &NextLine { next })?;
     output.write_all(b"\n")?;
     Ok(output.flush()?)
 }

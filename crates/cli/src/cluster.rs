@@ -4,7 +4,7 @@ mod node;
 mod shard;
 mod update;
 
-pub(crate) use node::{ClusterOptions, Member, install_crypto_provider};
+pub(crate) use node::{ClusterOptions, StartedNode, install_crypto_provider};
 pub(crate) use update::{compact_shards, update_shards, verify_shards};
 
 use crate::Failure;

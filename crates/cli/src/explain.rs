@@ -2,21 +2,21 @@
 
 use std::io::Write;
 
-use crate::query::Question;
+use crate::query::QueryArguments;
 use crate::{Failure, source};
 
 /// Show how a query is answered: steps, estimated and actual rows, blocks, times
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
     #[command(flatten)]
-    question: Question,
+    query: QueryArguments,
 }
 
 impl Explain {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let query = self.question.query()?;
-        let today = self.question.today();
-        let snapshot = source::open(&self.question.directory)?.snapshot();
+        let query = self.query.query()?;
+        let today = self.query.today();
+        let snapshot = source::open(&self.query.directory)?.snapshot();
         let explanation = snapshot.explain(&query, today)?;
         write!(std::io::stdout().lock(), "{explanation}")?;
         Ok(())

@@ -7,6 +7,7 @@ mod changes;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod explain;
+mod failure;
 mod generate;
 mod match_searches;
 mod options;
@@ -30,11 +31,12 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 #[cfg(not(feature = "cluster"))]
-use absent::ClusterCommand;
+use absent::AbsentClusterCommand as ClusterCommand;
 #[cfg(not(feature = "serve"))]
-use absent::ServiceCommand;
+use absent::AbsentServiceCommand as ServiceCommand;
 #[cfg(feature = "cluster")]
 use cluster::ClusterCommand;
+use failure::Failure;
 #[cfg(feature = "serve")]
 use service::ServiceCommand;
 
@@ -65,14 +67,14 @@ Examples:
 enum Command {
     Build(build::Build),
     Update(update::Update),
-    Search(search::Search),
-    Export(search::Export),
-    Changes(changes::Changes),
+    Search(search::SearchCommand),
+    Export(search::ExportCommand),
+    Changes(changes::ChangesCommand),
     Match(match_searches::Match),
     Explain(explain::Explain),
-    Signal(records::Signal),
-    Company(records::Company),
-    Options(options::Options),
+    Signal(records::SignalCommand),
+    Company(records::CompanyCommand),
+    Options(options::OptionsCommand),
     Stats(stats::Stats),
     Verify(verify::Verify),
     Compact(verify::Compact),
@@ -83,9 +85,6 @@ enum Command {
     Cluster(ClusterCommand),
 }
 
-/// What ends a command early: shown on standard error, exit status 1.
-type Failure = Box<dyn std::error::Error>;
-
 fn main() -> ExitCode {
     panics::report();
     #[cfg(feature = "cluster")]
@@ -94,7 +93,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse_from(query::mark_excluded(std::env::args_os()));
     let status = match run(arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) if is_closed_pipe(&*failure) => ExitCode::SUCCESS,
+        Err(failure) if failure::is_closed_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
             stderr::fail(format_args!("signaldex: {failure:#}"));
             ExitCode::FAILURE
@@ -125,15 +124,4 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Service(command) => command.run(),
         Command::Cluster(command) => command.run(),
     }
-}
-
-/// Whether the reader of our output has gone, as `head` does, which is nobody's error.
-fn is_closed_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
-    let io = match failure.downcast_ref::<serde_json::Error>() {
-        Some(error) => error.io_error_kind(),
-        None => failure
-            .downcast_ref::<std::io::Error>()
-            .map(std::io::Error::kind),
-    };
-    io == Some(std::io::ErrorKind::BrokenPipe)
 }

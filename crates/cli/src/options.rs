@@ -3,21 +3,21 @@
 use signaldex::FacetQuery;
 use signaldex::json::FilterOptions;
 
-use crate::query::Question;
+use crate::query::QueryArguments;
 use crate::{Failure, source};
 
 /// List the values to filter on, with counts under the filters given; facets=sizes,countries lists some only
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct OptionsCommand {
     #[command(flatten)]
-    question: Question,
+    query: QueryArguments,
 }
 
-impl Options {
+impl OptionsCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let FacetQuery { filter, facets, .. } = self.question.facet_query()?;
-        let today = self.question.today();
-        let snapshot = source::open(&self.question.directory)?.snapshot();
+        let FacetQuery { filter, facets, .. } = self.query.facet_query()?;
+        let today = self.query.today();
+        let snapshot = source::open(&self.query.directory)?.snapshot();
         let counts = &snapshot.facets_of(&filter, today, &facets)?;
         let facets = &facets;
         source::print_answer(FilterOptions { counts, facets })

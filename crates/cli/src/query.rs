@@ -14,7 +14,7 @@ use crate::{Failure, source};
 
 /// A query to an index.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Question {
+pub(crate) struct QueryArguments {
     /// The directory of the index, or @sample
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
@@ -48,7 +48,7 @@ pub(crate) fn mark_excluded(arguments: impl Iterator<Item = OsString>) -> Vec<Os
     arguments
 }
 
-impl Question {
+impl QueryArguments {
     /// The query string: words become `q`, percent-encoded; `name=value` pairs are unchanged.
     pub(crate) fn query_string(&self) -> String {
         let (mut words, mut parts) = (Vec::new(), Vec::new());

@@ -9,7 +9,7 @@ use crate::{Failure, source};
 
 /// Show a signal with its company
 #[derive(Debug, clap::Args)]
-pub(crate) struct Signal {
+pub(crate) struct SignalCommand {
     /// The directory of the index, or @sample
     #[arg(value_name = "DIR")]
     directory: PathBuf,
@@ -19,7 +19,7 @@ pub(crate) struct Signal {
 
 /// Show a company
 #[derive(Debug, clap::Args)]
-pub(crate) struct Company {
+pub(crate) struct CompanyCommand {
     /// The directory of the index, or @sample
     #[arg(value_name = "DIR")]
     directory: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct Company {
     slug: String,
 }
 
-impl Signal {
+impl SignalCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let id: SignalId = self
             .id
@@ -46,7 +46,7 @@ impl Signal {
     }
 }
 
-impl Company {
+impl CompanyCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let snapshot = source::open(&self.directory)?.snapshot();
         match snapshot.company(&self.slug)? {

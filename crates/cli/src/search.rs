@@ -11,15 +11,15 @@ use signaldex::{Filter, Item, Page, SignalId, Snapshot};
 
 use time::Date;
 
-use crate::query::{self, Question};
+use crate::query::{self, QueryArguments};
 use crate::{Failure, source, table};
 
 /// Search an index
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Search {
+pub(crate) struct SearchCommand {
     #[command(flatten)]
-    question: Question,
+    query: QueryArguments,
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
@@ -55,11 +55,11 @@ pub(crate) enum Format {
     Table,
 }
 
-impl Search {
+impl SearchCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let query = self.question.query()?;
-        let today = self.question.today();
-        let snapshot = source::open(&self.question.directory)?.snapshot();
+        let query = self.query.query()?;
+        let today = self.query.today();
+        let snapshot = source::open(&self.query.directory)?.snapshot();
         query::warn_of_unknown(&snapshot, query.filter(), today)?;
         if query.count_only() {
             let count = snapshot.count(query.filter(), today)?;
@@ -89,7 +89,7 @@ impl Search {
 
     /// The command that shows the next page.
     fn next_command(&self, next: &Cursor) -> String {
-        let text = self.question.query_string();
+        let text = self.query.query_string();
         let rest = text.split('&').filter(|pair| {
             let name = pair.split('=').next().unwrap_or_default();
             !pair.is_empty() && name != "cursor" && name != "page"
@@ -97,8 +97,8 @@ impl Search {
         let mut pairs: Vec<&str> = rest.collect();
         let cursor = format!("cursor={next}");
         pairs.push(&cursor);
-        let directory = self.question.directory.display().to_string();
-        let as_of = self.question.as_of.map(|day| format!(" --as-of {day}"));
+        let directory = self.query.directory.display().to_string();
+        let as_of = self.query.as_of.map(|day| format!(" --as-of {day}"));
         format!(
             "signaldex search {} {} --table{}",
             quoted(&directory),
@@ -162,12 +162,12 @@ fn write_item(line: &mut Vec<u8>, item: &Item<'_>, format: Format) -> Result<(),
 /// Print all matches, not just one page
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXPORT_EXAMPLES)]
-pub(crate) struct Export {
+pub(crate) struct ExportCommand {
     #[command(flatten)]
-    question: Question,
+    query: QueryArguments,
     /// The output format
-    #[arg(long, value_enum, default_value_t = ExportFormat::Ndjson)]
-    format: ExportFormat,
+    #[arg(long, value_enum, default_value_t = LineFormat::Ndjson)]
+    format: LineFormat,
     /// The file to write; standard output by default
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -188,18 +188,18 @@ Examples:
 docs/records.md lists the columns of CSV.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ExportFormat {
+enum LineFormat {
     /// One JSON object per line
     Ndjson,
     /// A header and one signal a row
     Csv,
 }
 
-impl Export {
+impl ExportCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let filter = self.question.filter()?;
-        let today = self.question.today();
-        let snapshot = source::open(&self.question.directory)?.snapshot();
+        let filter = self.query.filter()?;
+        let today = self.query.today();
+        let snapshot = source::open(&self.query.directory)?.snapshot();
         query::warn_of_unknown(&snapshot, &filter, today)?;
         match &self.out {
             Some(path) => {
@@ -221,8 +221,8 @@ impl Export {
         let mut output = BufWriter::new(output);
         let mut line = Vec::new();
         let format = match self.format {
-            ExportFormat::Ndjson => Format::Ndjson,
-            ExportFormat::Csv => Format::Csv,
+            LineFormat::Ndjson => Format::Ndjson,
+            LineFormat::Csv => Format::Csv,
         };
         // A continued file already has a header.
         if format == Format::Csv && self.after.is_none() {

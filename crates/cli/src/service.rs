@@ -1,6 +1,7 @@
 //! The commands of the service: serving, keys and usage, publishing for replicas, and manuals.
 
 mod admin_token;
+mod blocking;
 mod keys;
 pub(crate) mod log;
 mod manual;
@@ -10,11 +11,11 @@ mod publish;
 mod replica;
 mod serve;
 mod usage;
+mod values;
 
+pub(crate) use blocking::block_on;
 #[cfg(feature = "cluster")]
-pub(crate) use serve::parse_seconds;
-
-use tokio::runtime::Builder;
+pub(crate) use values::parse_seconds;
 
 use crate::Failure;
 
@@ -25,9 +26,9 @@ pub(crate) enum ServiceCommand {
     Publish(publish::Publish),
     Prune(prune::Prune),
     #[command(subcommand)]
-    Keys(keys::Keys),
-    Usage(usage::Usage),
-    AdminToken(admin_token::AdminToken),
+    Keys(keys::KeysCommand),
+    Usage(usage::UsageCommand),
+    AdminToken(admin_token::AdminTokenCommand),
     Completions(manual::Completions),
     Man(manual::Man),
 }
@@ -46,10 +47,4 @@ impl ServiceCommand {
             ServiceCommand::Man(man) => man.run(),
         }
     }
-}
-
-/// Waits on this thread for what is done with an object store.
-pub(crate) fn block_on<T>(work: impl Future<Output = signaldex::Result<T>>) -> Result<T, Failure> {
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(work)?)
 }

@@ -98,7 +98,7 @@ pub(crate) fn install_crypto_provider() {
 }
 
 /// A started node that does not serve clients yet.
-pub(crate) struct Member(Node);
+pub(crate) struct StartedNode(Node);
 
 impl ClusterOptions {
     /// Whether this process is a node of a cluster.
@@ -112,7 +112,7 @@ impl ClusterOptions {
     }
 
     /// Starts the node and loads its shards, if the options are given.
-    pub(crate) async fn open(&self) -> Result<Option<Member>, Failure> {
+    pub(crate) async fn open(&self) -> Result<Option<StartedNode>, Failure> {
         let (Some(file), Some(name)) = (&self.cluster, &self.node) else {
             return Ok(None);
         };
@@ -141,7 +141,7 @@ impl ClusterOptions {
         if self.has_certificate() {
             tokio::spawn(replace_certificate(security, signal(SignalKind::hangup())?));
         }
-        Ok(Some(Member(node)))
+        Ok(Some(StartedNode(node)))
     }
 
     fn security(&self) -> Result<Security, Failure> {
@@ -159,7 +159,7 @@ impl ClusterOptions {
     }
 }
 
-impl Member {
+impl StartedNode {
     /// The API over the cluster. The node runs until this is dropped.
     pub(crate) fn service(
         &self,

@@ -7,12 +7,12 @@ fn text_of(terms: &[&str]) -> String {
     let arguments = mark_excluded(arguments.map(|&argument| argument.into()));
     let terms = arguments[3..].iter();
     let terms = terms.map(|term| term.to_str().expect("text").to_owned());
-    let question = Question {
+    let arguments = QueryArguments {
         directory: PathBuf::new(),
         terms: terms.collect(),
         as_of: None,
     };
-    question.query_string()
+    arguments.query_string()
 }
 
 #[test]

@@ -7,12 +7,12 @@ use crate::Failure;
 
 /// Create a new admin token for the dashboard and print it once; the old one is refused from then on
 #[derive(Debug, clap::Args)]
-pub(crate) struct AdminToken {
+pub(crate) struct AdminTokenCommand {
     #[command(flatten)]
     state: StateFile,
 }
 
-impl AdminToken {
+impl AdminTokenCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let token = self.state.open()?.new_admin_token()?;
         Ok(writeln!(std::io::stdout(), "{}", token.as_str())?)

@@ -12,7 +12,7 @@ use crate::{Failure, source, table};
 
 /// Create, list, edit, rotate and revoke API keys
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Keys {
+pub(crate) enum KeysCommand {
     Create(Create),
     List(List),
     Edit(Edit),
@@ -164,15 +164,15 @@ impl std::fmt::Display for StateFile {
     }
 }
 
-impl Keys {
+impl KeysCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self {
-            Keys::Create(create) => create.run(),
-            Keys::List(list) => list.run(),
-            Keys::Edit(edit) => edit.run(),
-            Keys::Rotate(rotate) => rotate.run(),
-            Keys::Revoke(revoke) => revoke.run(),
-            Keys::Copy(copy) => copy.run(),
+            KeysCommand::Create(create) => create.run(),
+            KeysCommand::List(list) => list.run(),
+            KeysCommand::Edit(edit) => edit.run(),
+            KeysCommand::Rotate(rotate) => rotate.run(),
+            KeysCommand::Revoke(revoke) => revoke.run(),
+            KeysCommand::Copy(copy) => copy.run(),
         }
     }
 }

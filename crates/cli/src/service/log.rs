@@ -18,7 +18,7 @@ static LOG: OnceLock<LogWriter> = OnceLock::new();
 
 /// A message as a line of a log in JSON.
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     timestamp: &'a str,
     level: &'static str,
     message: &'a str,
@@ -47,7 +47,7 @@ pub(crate) fn start(is_json: bool) -> io::Result<LogWriter> {
 
 fn json_line(severity: Severity, message: &str) -> String {
     let now = UtcDateTime::now().format(&Rfc3339);
-    let line = Line {
+    let line = LogLine {
         timestamp: now.as_deref().unwrap_or_default(),
         level: match severity {
             Severity::Note => "INFO",

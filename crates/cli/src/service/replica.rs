@@ -7,7 +7,7 @@ use signaldex::Index;
 use signaldex::replicate::{Follower, Progress, Replica, Store};
 use signaldex_server::{Following, Service};
 
-use super::serve::parse_seconds;
+use super::values::parse_seconds;
 use crate::Failure;
 
 /// A copy of a published index.
@@ -35,7 +35,7 @@ pub(crate) struct ReplicaOptions {
 }
 
 /// An opened copy that does not follow the store yet.
-pub(crate) struct Opened {
+pub(crate) struct OpenedReplica {
     replica: Replica,
     interval: Duration,
 }
@@ -47,7 +47,7 @@ impl ReplicaOptions {
     }
 
     /// Opens the copy and brings it up to date, if a store is given.
-    pub(crate) async fn open(&self) -> Result<Option<Opened>, Failure> {
+    pub(crate) async fn open(&self) -> Result<Option<OpenedReplica>, Failure> {
         let Some(address) = &self.follow else {
             return Ok(None);
         };
@@ -55,7 +55,7 @@ impl ReplicaOptions {
         let replica = self.open_copy(store).await.inspect_err(|error| {
             tracing::error!(error = format_args!("{error:#}"), "nothing can be served");
         })?;
-        Ok(Some(Opened {
+        Ok(Some(OpenedReplica {
             replica,
             interval: self.follow_interval,
         }))
@@ -74,7 +74,7 @@ impl ReplicaOptions {
     }
 }
 
-impl Opened {
+impl OpenedReplica {
     pub(crate) fn index(&self) -> Index {
         self.replica.index()
     }

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
-use clap::builder::RangedU64ValueParser;
 use signaldex::{Index, sample};
 use signaldex_server::{
     Admin, AdminSettings, AdminToken, AllowedOrigin, ApiKey, Limits, LogWriter, Server,
@@ -21,9 +20,12 @@ use tracing::level_filters::LevelFilter;
 
 use super::keys::StateFile;
 use super::log;
-use super::replica::{Opened, ReplicaOptions};
+use super::replica::{OpenedReplica, ReplicaOptions};
+use super::values::{
+    parse_concurrent, parse_host_name, parse_number, parse_seconds, parse_short_seconds,
+};
 #[cfg(feature = "cluster")]
-use crate::cluster::{ClusterOptions, Member};
+use crate::cluster::{ClusterOptions, StartedNode};
 use crate::{Failure, source, stderr};
 
 /// Serve an index over HTTP; without DIR the sample corpus, with a key for trying it
@@ -176,22 +178,22 @@ struct Bounds {
 }
 
 /// What is served.
-enum Source {
+enum ServedCorpus {
     Index(Index),
     #[cfg(feature = "cluster")]
-    Cluster(Member),
+    Cluster(StartedNode),
 }
 
-impl Source {
+impl ServedCorpus {
     /// Waits until the source fails for good, and returns why.
     async fn stopped(self) -> Failure {
         match self {
-            Source::Index(index) => {
+            ServedCorpus::Index(index) => {
                 let _kept = index;
                 std::future::pending().await
             }
             #[cfg(feature = "cluster")]
-            Source::Cluster(node) => node.stopped().await,
+            ServedCorpus::Cluster(node) => node.stopped().await,
         }
     }
 }
@@ -246,16 +248,21 @@ impl Serve {
         outcome
     }
 
-    fn service(&self, source: &Source, state: State, is_sample: bool) -> Result<Service, Failure> {
+    fn service(
+        &self,
+        source: &ServedCorpus,
+        state: State,
+        is_sample: bool,
+    ) -> Result<Service, Failure> {
         let today = self.today(is_sample);
         let limits = Limits {
             mcp: !self.no_mcp,
             ..self.bounds.limits()
         };
         let service = match source {
-            Source::Index(index) => Service::new(index.clone(), state, today, limits)?,
+            ServedCorpus::Index(index) => Service::new(index.clone(), state, today, limits)?,
             #[cfg(feature = "cluster")]
-            Source::Cluster(node) => node.service(state, today, limits)?,
+            ServedCorpus::Cluster(node) => node.service(state, today, limits)?,
         };
         if !self.cors_origin.is_empty() {
             service.allow_origins(self.cors_origin.clone());
@@ -284,15 +291,15 @@ impl Serve {
     }
 
     #[cfg_attr(not(feature = "cluster"), expect(clippy::unused_async))]
-    async fn source(&self, replica: Option<&Opened>) -> Result<Source, Failure> {
+    async fn source(&self, replica: Option<&OpenedReplica>) -> Result<ServedCorpus, Failure> {
         #[cfg(feature = "cluster")]
         if let Some(node) = self.cluster.open().await? {
-            return Ok(Source::Cluster(node));
+            return Ok(ServedCorpus::Cluster(node));
         }
-        self.index(replica).map(Source::Index)
+        self.index(replica).map(ServedCorpus::Index)
     }
 
-    fn index(&self, replica: Option<&Opened>) -> Result<Index, Failure> {
+    fn index(&self, replica: Option<&OpenedReplica>) -> Result<Index, Failure> {
         Ok(match (replica, &self.directory) {
             (Some(replica), _) => replica.index(),
             (None, Some(directory)) => source::open(directory)?,
@@ -315,7 +322,7 @@ async fn run(
     server: Server,
     listener: TcpListener,
     stop: impl Future<Output = ()>,
-    source: Source,
+    source: ServedCorpus,
 ) -> Result<(), Failure> {
     let mut failure = None;
     // Pinned here, so that the source outlives the requests that are under way at the end.
@@ -446,45 +453,6 @@ fn count_signals(stops_on_hangup: bool) -> Result<watch::Receiver<u32>, Failure>
 async fn signalled(mut signals: watch::Receiver<u32>, times: u32) {
     // The counter only ends with the runtime.
     let _ = signals.wait_for(|&count| count >= times).await;
-}
-
-/// Reads a host name, in the form that a `Host` header has it in, without a port.
-fn parse_host_name(text: &str) -> Result<String, String> {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    if !text.is_empty() && text.bytes().all(is_allowed) {
-        return Ok(text.to_owned());
-    }
-    Err("a host name is needed, such as dash.example, without scheme and port".to_owned())
-}
-
-/// The shortest time of an option: with a shorter one, nothing would be done in time.
-const SECONDS_MIN: f64 = 0.001;
-
-/// How many connections, requests, exports or charges there may be at once. None would serve nothing.
-fn parse_concurrent() -> RangedU64ValueParser<usize> {
-    parse_number(Limits::CONCURRENT_MAX)
-}
-
-fn parse_number(max: usize) -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=max as u64)
-}
-
-pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
-    parse_seconds_from(SECONDS_MIN, text)
-}
-
-/// Seconds that are compared with and not waited for.
-fn parse_short_seconds(text: &str) -> Result<Duration, String> {
-    parse_seconds_from(0.000_001, text)
-}
-
-fn parse_seconds_from(min: f64, text: &str) -> Result<Duration, String> {
-    let max = Limits::TIME_MAX.as_secs_f64();
-    let seconds = text.parse::<f64>().ok();
-    let seconds = seconds.filter(|seconds| (min..=max).contains(seconds));
-    seconds
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| format!("a number of seconds from {min} to {max} is needed"))
 }
 
 /// Makes the allocator return memory to the kernel that has been free for a second. It does that only when it

@@ -8,7 +8,7 @@ use crate::{Failure, source, table};
 
 /// Show what each key has used, as JSON or a table
 #[derive(Debug, clap::Args)]
-pub(crate) struct Usage {
+pub(crate) struct UsageCommand {
     #[command(flatten)]
     state: StateFile,
     /// That month alone, as YYYY-MM
@@ -19,7 +19,7 @@ pub(crate) struct Usage {
     table: bool,
 }
 
-impl Usage {
+impl UsageCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let usage = self.state.open_existing()?.usage(self.month)?;
         let lines: Vec<Value> = usage
