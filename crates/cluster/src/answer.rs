@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use axum::body::Bytes;
 use hashbrown::HashMap;
 
-use super::question::Wanted;
+use super::question::ShardRequest;
 use signaldex::query::Facet;
 use signaldex::{Error, Facets, Result};
 
@@ -27,24 +27,24 @@ const LOADED: u8 = 3;
 const OVERHEAD: usize = size_of::<u8>() + size_of::<u64>() + size_of::<u32>();
 
 /// The loaded shards of a node, by generation.
-pub(super) type Held = BTreeMap<u64, Vec<u32>>;
+pub(super) type HeldShards = BTreeMap<u64, Vec<u32>>;
 
 /// An answer of shards.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Answer {
+pub(super) enum ShardAnswer {
     /// Rows in the order of the query.
-    Rows(Vec<Row>),
+    Rows(Vec<AnswerRow>),
     /// A number of matches.
     Count(u64),
     /// Values of facets.
     Facets(Vec<FacetValue>),
     /// The loaded shards.
-    LoadedShards(Held),
+    LoadedShards(HeldShards),
 }
 
 /// A row: an id and its rendered JSON.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct AnswerRow {
     pub(super) id: u64,
     pub(super) bytes: Bytes,
 }
@@ -58,53 +58,53 @@ pub(super) struct FacetValue {
     pub(super) count: u64,
 }
 
-impl Answer {
+impl ShardAnswer {
     /// Merges several answers to the same question. Without any, the result is empty.
     ///
     /// # Errors
     /// A node has sent the wrong kind of answer.
-    pub(super) fn merge(wanted: &Wanted, mut parts: Vec<Answer>) -> Result<Answer> {
+    pub(super) fn merge(wanted: &ShardRequest, mut parts: Vec<ShardAnswer>) -> Result<ShardAnswer> {
         if parts.len() == 1
             && let Some(lone) = parts.pop()
         {
             return Ok(lone);
         }
         match wanted {
-            Wanted::Rows { .. } | Wanted::Signal(_) | Wanted::Company(_) => {
-                let rows = all(parts, Answer::rows)?;
-                Ok(Answer::Rows(wanted.first_rows(rows)))
+            ShardRequest::Rows { .. } | ShardRequest::Signal(_) | ShardRequest::Company(_) => {
+                let rows = all(parts, ShardAnswer::rows)?;
+                Ok(ShardAnswer::Rows(wanted.first_rows(rows)))
             }
-            Wanted::Count { .. } => {
-                let counts = parts.into_iter().map(Answer::count);
-                Ok(Answer::Count(counts.sum::<Result<u64>>()?))
+            ShardRequest::Count { .. } => {
+                let counts = parts.into_iter().map(ShardAnswer::count);
+                Ok(ShardAnswer::Count(counts.sum::<Result<u64>>()?))
             }
-            Wanted::Facets { .. } => {
-                let values = all(parts, Answer::facet_values)?;
-                Ok(Answer::Facets(summed(values)))
+            ShardRequest::Facets { .. } => {
+                let values = all(parts, ShardAnswer::facet_values)?;
+                Ok(ShardAnswer::Facets(summed(values)))
             }
-            Wanted::LoadedShards => Err(unexpected()),
+            ShardRequest::LoadedShards => Err(unexpected()),
         }
     }
 
     /// # Errors
     /// The node has sent the wrong kind of answer.
-    pub(super) fn rows(self) -> Result<Vec<Row>> {
+    pub(super) fn rows(self) -> Result<Vec<AnswerRow>> {
         match self {
-            Answer::Rows(rows) => Ok(rows),
+            ShardAnswer::Rows(rows) => Ok(rows),
             _ => Err(unexpected()),
         }
     }
 
     pub(super) fn count(self) -> Result<u64> {
         match self {
-            Answer::Count(count) => Ok(count),
+            ShardAnswer::Count(count) => Ok(count),
             _ => Err(unexpected()),
         }
     }
 
     pub(super) fn facet_values(self) -> Result<Vec<FacetValue>> {
         match self {
-            Answer::Facets(values) => Ok(values),
+            ShardAnswer::Facets(values) => Ok(values),
             _ => Err(unexpected()),
         }
     }
@@ -112,17 +112,17 @@ impl Answer {
     /// The number of rows, values or counts.
     pub(super) fn row_count(&self) -> usize {
         match self {
-            Answer::Rows(rows) => rows.len(),
-            Answer::Count(_) => 1,
-            Answer::Facets(values) => values.len(),
-            Answer::LoadedShards(held) => held.len(),
+            ShardAnswer::Rows(rows) => rows.len(),
+            ShardAnswer::Count(_) => 1,
+            ShardAnswer::Facets(values) => values.len(),
+            ShardAnswer::LoadedShards(held) => held.len(),
         }
     }
 
     /// Appends the bytes to a message.
     pub(super) fn encode(&self, output: &mut Vec<u8>) {
         match self {
-            Answer::Rows(rows) => {
+            ShardAnswer::Rows(rows) => {
                 output.reserve(rows.iter().map(|row| OVERHEAD + row.bytes.len()).sum());
                 output.push(ROWS);
                 for row in rows {
@@ -130,11 +130,11 @@ impl Answer {
                     push_text(output, &row.bytes);
                 }
             }
-            Answer::Count(count) => {
+            ShardAnswer::Count(count) => {
                 output.push(COUNT);
                 output.extend(count.to_le_bytes());
             }
-            Answer::Facets(values) => {
+            ShardAnswer::Facets(values) => {
                 output.push(FACETS);
                 for value in values {
                     output.push(value.facet);
@@ -142,7 +142,7 @@ impl Answer {
                     push_text(output, value.label.as_bytes());
                 }
             }
-            Answer::LoadedShards(held) => {
+            ShardAnswer::LoadedShards(held) => {
                 output.push(LOADED);
                 for (generation, shards) in held {
                     output.extend(generation.to_le_bytes());
@@ -154,22 +154,24 @@ impl Answer {
     }
 
     /// Decodes an answer. Rows share the bytes.
-    pub(super) fn decode(bytes: Bytes) -> Result<Answer> {
-        let mut reader = Reader(bytes);
+    pub(super) fn decode(bytes: Bytes) -> Result<ShardAnswer> {
+        let mut reader = AnswerReader(bytes);
         match reader.number::<1>()? {
-            [ROWS] => Ok(Answer::Rows(reader.repeated(Reader::row)?)),
+            [ROWS] => Ok(ShardAnswer::Rows(reader.repeated(AnswerReader::row)?)),
             [COUNT] => {
                 let count = u64::from_le_bytes(reader.number()?);
                 if reader.0.is_empty() {
-                    Ok(Answer::Count(count))
+                    Ok(ShardAnswer::Count(count))
                 } else {
                     Err(malformed())
                 }
             }
-            [FACETS] => Ok(Answer::Facets(reader.repeated(Reader::facet_value)?)),
+            [FACETS] => Ok(ShardAnswer::Facets(
+                reader.repeated(AnswerReader::facet_value)?,
+            )),
             [LOADED] => {
-                let held = reader.repeated(Reader::generation)?;
-                Ok(Answer::LoadedShards(held.into_iter().collect()))
+                let held = reader.repeated(AnswerReader::generation)?;
+                Ok(ShardAnswer::LoadedShards(held.into_iter().collect()))
             }
             _ => Err(malformed()),
         }
@@ -177,7 +179,10 @@ impl Answer {
 }
 
 /// Concatenates the items of several answers.
-fn all<T>(parts: Vec<Answer>, items: impl Fn(Answer) -> Result<Vec<T>>) -> Result<Vec<T>> {
+fn all<T>(
+    parts: Vec<ShardAnswer>,
+    items: impl Fn(ShardAnswer) -> Result<Vec<T>>,
+) -> Result<Vec<T>> {
     let mut all = Vec::new();
     for part in parts {
         all.extend(items(part)?);
@@ -234,11 +239,11 @@ fn push_text(output: &mut Vec<u8>, text: &[u8]) {
 }
 
 /// The remaining bytes of an answer.
-struct Reader(Bytes);
+struct AnswerReader(Bytes);
 
-impl Reader {
+impl AnswerReader {
     /// Reads items until the end. Terminates because each item has at least one byte.
-    fn repeated<T>(&mut self, item: impl Fn(&mut Reader) -> Result<T>) -> Result<Vec<T>> {
+    fn repeated<T>(&mut self, item: impl Fn(&mut AnswerReader) -> Result<T>) -> Result<Vec<T>> {
         let mut items = Vec::new();
         while !self.0.is_empty() {
             items.push(item(self)?);
@@ -246,8 +251,8 @@ impl Reader {
         Ok(items)
     }
 
-    fn row(&mut self) -> Result<Row> {
-        Ok(Row {
+    fn row(&mut self) -> Result<AnswerRow> {
+        Ok(AnswerRow {
             id: u64::from_le_bytes(self.number()?),
             bytes: self.text()?,
         })

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select, try_join_all};
 
-use super::answer::Answer;
-use super::members::{Members, Task, Unreachable};
-use super::messages::Status;
+use super::answer::ShardAnswer;
+use super::members::{Members, NodeTask, Unreachable};
+use super::messages::ReplyStatus;
 use super::nodes::Nodes;
-use super::peer::Failure;
-use super::question::{Question, Wanted};
+use super::peer::PeerFailure;
+use super::question::{Question, ShardRequest};
 use signaldex_server::corpus::Unanswered;
 
 /// Sends queries to the nodes of shards.
@@ -25,11 +25,11 @@ pub(super) struct Asker {
 }
 
 /// A query to shards of a generation.
-struct Asked {
+struct ShardQuery {
     generation: u64,
     /// The number of shards of the generation.
     shard_count: u32,
-    wanted: Arc<Wanted>,
+    wanted: Arc<ShardRequest>,
 }
 
 impl Asker {
@@ -38,9 +38,9 @@ impl Asker {
         &self,
         generation: u64,
         shards: &[u32],
-        wanted: Wanted,
-    ) -> Result<Answer, Unanswered> {
-        let asked = Asked {
+        wanted: ShardRequest,
+    ) -> Result<ShardAnswer, Unanswered> {
+        let asked = ShardQuery {
             generation,
             shard_count: self.members.shard_count(generation),
             wanted: Arc::new(wanted),
@@ -52,23 +52,27 @@ impl Asker {
         let tasks = tasks.map_err(|missing| unavailable(&missing.detail()))?;
         let parts = tasks.iter().map(|task| self.part_in_time(&asked, task));
         let parts = try_join_all(parts).await?;
-        Answer::merge(&asked.wanted, parts).map_err(Unanswered::Failed)
+        ShardAnswer::merge(&asked.wanted, parts).map_err(Unanswered::Failed)
     }
 
     /// Assigns shards to nodes, this node last, so that the others have their queries before it starts to work.
     fn assign(
         &self,
-        asked: &Asked,
+        asked: &ShardQuery,
         shards: &[u32],
         avoided: &[usize],
-    ) -> Result<Vec<Task>, Unreachable> {
+    ) -> Result<Vec<NodeTask>, Unreachable> {
         let (generation, count) = (asked.generation, asked.shard_count);
         let mut tasks = self.members.assign(generation, count, shards, avoided)?;
         tasks.sort_by_key(|task| task.node == self.members.own());
         Ok(tasks)
     }
 
-    async fn part_in_time(&self, asked: &Asked, task: &Task) -> Result<Answer, Unanswered> {
+    async fn part_in_time(
+        &self,
+        asked: &ShardQuery,
+        task: &NodeTask,
+    ) -> Result<ShardAnswer, Unanswered> {
         let part = tokio::time::timeout(self.deadline, self.part(asked, task));
         part.await.unwrap_or_else(|_| {
             let shard = task.shards.first().copied().unwrap_or_default();
@@ -77,7 +81,7 @@ impl Asker {
     }
 
     /// Queries the shards of a task at their node, or at others if that fails or is slow.
-    async fn part(&self, asked: &Asked, task: &Task) -> Result<Answer, Unanswered> {
+    async fn part(&self, asked: &ShardQuery, task: &NodeTask) -> Result<ShardAnswer, Unanswered> {
         let mut first = pin!(self.ask_node(asked, task));
         let tried = tokio::time::timeout(self.first_attempt, first.as_mut()).await;
         let failure = match tried {
@@ -104,11 +108,11 @@ impl Asker {
     /// Waits for a slow node and others concurrently.
     async fn first_of(
         &self,
-        asked: &Asked,
-        task: &Task,
-        slow: Pin<&mut impl Future<Output = Result<Answer, Failure>>>,
-        others: &[Task],
-    ) -> Result<Answer, Unanswered> {
+        asked: &ShardQuery,
+        task: &NodeTask,
+        slow: Pin<&mut impl Future<Output = Result<ShardAnswer, PeerFailure>>>,
+        others: &[NodeTask],
+    ) -> Result<ShardAnswer, Unanswered> {
         let others = pin!(self.ask_all(asked, others));
         let shard = task.shards.first().copied().unwrap_or_default();
         match select(slow, others).await {
@@ -121,18 +125,26 @@ impl Asker {
     }
 
     /// Queries these nodes without further attempts.
-    async fn ask_all(&self, asked: &Asked, tasks: &[Task]) -> Result<Answer, Unanswered> {
-        let parts = tasks.iter().map(async |task: &Task| {
+    async fn ask_all(
+        &self,
+        asked: &ShardQuery,
+        tasks: &[NodeTask],
+    ) -> Result<ShardAnswer, Unanswered> {
+        let parts = tasks.iter().map(async |task: &NodeTask| {
             let answer = self.ask_node(asked, task).await;
             let shard = task.shards.first().copied().unwrap_or_default();
             answer.map_err(|failure| asked.failed(shard, &failure))
         });
         let parts = try_join_all(parts).await?;
-        Answer::merge(&asked.wanted, parts).map_err(Unanswered::Failed)
+        ShardAnswer::merge(&asked.wanted, parts).map_err(Unanswered::Failed)
     }
 
     /// Queries one node, and records what a failure says about the node.
-    async fn ask_node(&self, asked: &Asked, task: &Task) -> Result<Answer, Failure> {
+    async fn ask_node(
+        &self,
+        asked: &ShardQuery,
+        task: &NodeTask,
+    ) -> Result<ShardAnswer, PeerFailure> {
         let question = Question {
             generation: asked.generation,
             shards: task.shards.clone(),
@@ -141,14 +153,14 @@ impl Asker {
         let answer = self.nodes.ask(task.node, &question).await;
         match &answer {
             Ok(_) => {}
-            Err(Failure::Dead(error)) => self.members.died(task.node, &error.to_string()),
-            Err(Failure::Broken(error)) => {
+            Err(PeerFailure::Dead(error)) => self.members.died(task.node, &error.to_string()),
+            Err(PeerFailure::Broken(error)) => {
                 let node = self.members.name(task.node);
                 tracing::debug!(node, %error, "a connection with a node is broken");
                 self.members.slowed(task.node);
             }
-            Err(Failure::Refused(Status::Overloaded, _)) => self.members.slowed(task.node),
-            Err(Failure::Refused(_, reason)) => {
+            Err(PeerFailure::Refused(ReplyStatus::Overloaded, _)) => self.members.slowed(task.node),
+            Err(PeerFailure::Refused(_, reason)) => {
                 let node = self.members.name(task.node);
                 tracing::warn!(node, reason, "a node has refused a question");
             }
@@ -157,13 +169,13 @@ impl Asker {
     }
 }
 
-impl Asked {
-    fn failed(&self, shard: u32, failure: &Failure) -> Unanswered {
+impl ShardQuery {
+    fn failed(&self, shard: u32, failure: &PeerFailure) -> Unanswered {
         let reason = match failure {
-            Failure::Dead(_) => "has no live replica",
-            Failure::Broken(_) => "could not be reached",
-            Failure::Refused(Status::Overloaded, _) => "is asked too much",
-            Failure::Refused(..) => "could not be asked",
+            PeerFailure::Dead(_) => "has no live replica",
+            PeerFailure::Broken(_) => "could not be reached",
+            PeerFailure::Refused(ReplyStatus::Overloaded, _) => "is asked too much",
+            PeerFailure::Refused(..) => "could not be asked",
         };
         self.unanswered(shard, reason)
     }

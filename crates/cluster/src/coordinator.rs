@@ -10,12 +10,12 @@ use axum::body::Bytes;
 use time::Date;
 
 use super::admission::Admission;
-use super::answer::{Answer, Row, facets_of};
+use super::answer::{AnswerRow, ShardAnswer, facets_of};
 use super::asking::{Asker, unavailable};
 use super::members::{Members, Unreachable};
 use super::nodes::Nodes;
 use super::placement::shard_of;
-use super::question::Wanted;
+use super::question::ShardRequest;
 use signaldex::json::{Rendering, SearchAnswer};
 use signaldex::query::{Facet, Start};
 use signaldex::{Error, FacetQuery, Facets, Filter, Query, SignalId};
@@ -46,8 +46,8 @@ impl Coordinator {
         &self,
         at: &CorpusView,
         shards: &[u32],
-        wanted: Wanted,
-    ) -> Result<Answer, Unanswered> {
+        wanted: ShardRequest,
+    ) -> Result<ShardAnswer, Unanswered> {
         self.asker.ask(at.generation, shards, wanted).await
     }
 
@@ -83,11 +83,11 @@ impl Coordinator {
         let shards = self.members().shards_with_signals(at.generation);
         let is_own = |&shard: &u32| self.members().is_own(at.generation, shard);
         let (own, others): (Vec<u32>, Vec<u32>) = shards.into_iter().partition(is_own);
-        let found = self.lone(at, &own, Wanted::Signal(id)).await?;
+        let found = self.lone(at, &own, ShardRequest::Signal(id)).await?;
         if found.is_some() || others.is_empty() {
             return Ok(found);
         }
-        self.lone(at, &others, Wanted::Signal(id)).await
+        self.lone(at, &others, ShardRequest::Signal(id)).await
     }
 
     async fn find(
@@ -137,9 +137,9 @@ impl Coordinator {
         query: Query,
         today: Date,
         rendering: Option<Rendering>,
-    ) -> Result<Vec<Row>, Unanswered> {
+    ) -> Result<Vec<AnswerRow>, Unanswered> {
         let shards = self.shards(at, query.filter());
-        let wanted = Wanted::Rows {
+        let wanted = ShardRequest::Rows {
             query: Box::new(query),
             today,
             rendering,
@@ -152,7 +152,7 @@ impl Coordinator {
         &self,
         at: &CorpusView,
         shards: &[u32],
-        wanted: Wanted,
+        wanted: ShardRequest,
     ) -> Result<Option<Vec<u8>>, Unanswered> {
         let answer = self.ask(at, shards, wanted).await?;
         let rows = answer.rows().map_err(Unanswered::Failed)?;
@@ -173,12 +173,12 @@ impl Coordinator {
         let view = self.members().view();
         let shards = self.shards(&view, query.filter());
         let wanted = if query.count_only() {
-            Wanted::Count {
+            ShardRequest::Count {
                 filter: Box::new(query.filter().clone()),
                 today,
             }
         } else {
-            Wanted::Rows {
+            ShardRequest::Rows {
                 query: Box::new(query.part(Start::First, query.limit() + 1)),
                 today,
                 rendering: Some(Rendering::Whole),
@@ -191,7 +191,7 @@ impl Coordinator {
     pub(super) fn explain_facets(&self, filter: &Filter, today: Date) -> signaldex::Result<String> {
         let view = self.members().view();
         let shards = self.shards(&view, filter);
-        let wanted = Wanted::Facets {
+        let wanted = ShardRequest::Facets {
             query: Box::new(FacetQuery::new(filter.clone(), Facet::ALL)),
             today,
         };
@@ -202,7 +202,7 @@ impl Coordinator {
         &self,
         at: &CorpusView,
         shards: &[u32],
-        wanted: &Wanted,
+        wanted: &ShardRequest,
     ) -> signaldex::Result<String> {
         let count = self.members().shard_count(at.generation);
         let tasks = self.members().assign(at.generation, count, shards, &[]);
@@ -243,7 +243,7 @@ impl Corpus for Coordinator {
         filter: &'a Filter,
         today: Date,
     ) -> CorpusFuture<'a, u64> {
-        let wanted = Wanted::Count {
+        let wanted = ShardRequest::Count {
             filter: Box::new(filter.clone()),
             today,
         };
@@ -259,7 +259,7 @@ impl Corpus for Coordinator {
         query: &'a FacetQuery,
         today: Date,
     ) -> CorpusFuture<'a, Facets> {
-        let wanted = Wanted::Facets {
+        let wanted = ShardRequest::Facets {
             query: Box::new(query.clone()),
             today,
         };
@@ -283,7 +283,7 @@ impl Corpus for Coordinator {
         slug: &'a str,
     ) -> CorpusFuture<'a, Option<Vec<u8>>> {
         let shards = [shard_of(slug, self.members().shard_count(at.generation))];
-        let wanted = Wanted::Company(slug.to_owned());
+        let wanted = ShardRequest::Company(slug.to_owned());
         Box::pin(self.admitted(async move { self.lone(at, &shards, wanted).await }))
     }
 
@@ -300,8 +300,8 @@ impl Corpus for Coordinator {
 }
 
 /// The rows with checked ids.
-pub(super) fn page_rows(rows: Vec<Row>) -> signaldex::Result<Vec<(SignalId, Bytes)>> {
-    let row = |row: Row| {
+pub(super) fn page_rows(rows: Vec<AnswerRow>) -> signaldex::Result<Vec<(SignalId, Bytes)>> {
+    let row = |row: AnswerRow| {
         let id = SignalId::new(row.id);
         id.map(|id| (id, row.bytes))
             .ok_or_else(|| Error::corrupt("a node returned an invalid id"))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use super::answer::Held;
+use super::answer::HeldShards;
 use super::generation::ClusterGeneration;
 use signaldex::{Error, Result, Snapshot};
 
@@ -58,7 +58,7 @@ impl LoadedShards {
     }
 
     /// The loaded shards of each generation.
-    pub(super) fn report(&self) -> Held {
+    pub(super) fn report(&self) -> HeldShards {
         let held = self.0.load();
         let shards = |held: &LoadedGeneration| held.shards.keys().copied().collect();
         held.iter()

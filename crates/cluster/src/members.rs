@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
 
-use super::answer::Held;
+use super::answer::HeldShards;
 use super::generation::ClusterGeneration;
 use super::loaded_shards::LoadedShards;
 use signaldex_server::corpus::CorpusView;
@@ -38,7 +38,7 @@ pub(super) struct Members {
 #[derive(Clone, Debug, Default)]
 struct Standing {
     /// Its loaded shards; `None` while it counts as dead.
-    held: Option<Held>,
+    held: Option<HeldShards>,
     /// Consecutive missed health checks.
     missed: u32,
     /// Whether it was slow since its last answered health check; other replicas are preferred then.
@@ -51,7 +51,7 @@ struct Standing {
 
 /// The part of a query for one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Task {
+pub(super) struct NodeTask {
     /// The index of the node in the list of nodes.
     pub(super) node: usize,
     pub(super) shards: Vec<u32>,
@@ -105,7 +105,7 @@ impl Members {
     }
 
     /// Records an answered health check with the node's loaded shards.
-    pub(super) fn answered(&self, node: usize, held: Held) {
+    pub(super) fn answered(&self, node: usize, held: HeldShards) {
         let was_dead = self.change(node, |standing| {
             let was_dead = standing.held.is_none();
             *standing = Standing {
@@ -227,7 +227,7 @@ impl Members {
         shards: u32,
         asked: &[u32],
         avoided: &[usize],
-    ) -> Result<Vec<Task>, Unreachable> {
+    ) -> Result<Vec<NodeTask>, Unreachable> {
         let own = self.loaded.all();
         let own = own
             .get(&generation)
@@ -247,7 +247,7 @@ impl Members {
             let node = node.ok_or(Unreachable { shard, shards })?;
             tasks.entry(node).or_default().push(shard);
         }
-        let task = |(node, shards)| Task { node, shards };
+        let task = |(node, shards)| NodeTask { node, shards };
         Ok(tasks.into_iter().map(task).collect())
     }
 

@@ -23,7 +23,7 @@ const ALLOCATED_MAX: usize = 1 << 16;
 /// The status of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Status {
+pub(super) enum ReplyStatus {
     Answer = 0,
     /// The worker is overloaded; try another node, or later.
     Overloaded = 1,
@@ -35,9 +35,9 @@ pub(super) enum Status {
     Failed = 4,
 }
 
-impl Status {
-    fn of(byte: u8) -> Option<Status> {
-        use Status::{Answer, Failed, Invalid, Missing, Overloaded};
+impl ReplyStatus {
+    fn of(byte: u8) -> Option<ReplyStatus> {
+        use ReplyStatus::{Answer, Failed, Invalid, Missing, Overloaded};
         let all = [Answer, Overloaded, Missing, Invalid, Failed];
         all.into_iter().find(|&status| status as u8 == byte)
     }
@@ -55,7 +55,7 @@ pub(super) fn message(content: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 /// Encodes a reply.
-pub(super) fn reply(status: Status, content: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+pub(super) fn reply(status: ReplyStatus, content: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     message(|bytes| {
         bytes.push(status as u8);
         content(bytes);
@@ -101,12 +101,12 @@ pub(super) async fn content(connection: &mut Connection, length: usize) -> io::R
 pub(super) async fn exchange(
     connection: &mut Connection,
     question: &[u8],
-) -> io::Result<(Status, Bytes)> {
+) -> io::Result<(ReplyStatus, Bytes)> {
     send(connection, question).await?;
     let length = next_length(connection, REPLY_BYTES_MAX).await?;
     let length = length.ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut bytes = content(connection, length).await?;
-    let status = bytes.first().copied().and_then(Status::of);
+    let status = bytes.first().copied().and_then(ReplyStatus::of);
     let status = status.ok_or_else(|| invalid("a reply has no valid status".to_owned()))?;
     Ok((status, bytes.split_off(1)))
 }

@@ -15,7 +15,7 @@ use super::loaded_shards::LoadedShards;
 use super::loader::Loader;
 use super::members::Members;
 use super::nodes::Nodes;
-use super::peer::Failure;
+use super::peer::PeerFailure;
 use super::reports::Reports;
 use super::security::Security;
 use super::settings::ClusterSettings;
@@ -211,7 +211,7 @@ async fn watch(
         let look = coordinator.nodes().loaded_shards(node, &mut connection);
         match tokio::time::timeout(LOOK_TIME, look).await {
             Ok(Ok(held)) => members.answered(node, held),
-            Ok(Err(Failure::Dead(error))) => members.died(node, &error.to_string()),
+            Ok(Err(PeerFailure::Dead(error))) => members.died(node, &error.to_string()),
             Ok(Err(_)) | Err(_) => {
                 // The other connections are probably broken, too.
                 coordinator.nodes().forget_idle(node);

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::answer::{Answer, Held};
+use super::answer::{HeldShards, ShardAnswer};
 use super::connections::{Connection, Refusals};
-use super::messages::{Status, message};
-use super::peer::{Failure, Peer};
-use super::question::{Question, Wanted};
+use super::messages::{ReplyStatus, message};
+use super::peer::{Peer, PeerFailure};
+use super::question::{Question, ShardRequest};
 use super::security::Security;
 use super::worker::Worker;
 use signaldex::Result;
@@ -46,10 +46,14 @@ impl Nodes {
     }
 
     /// Sends a question to a node.
-    pub(super) async fn ask(&self, node: usize, question: &Question) -> Result<Answer, Failure> {
+    pub(super) async fn ask(
+        &self,
+        node: usize,
+        question: &Question,
+    ) -> Result<ShardAnswer, PeerFailure> {
         if node == self.own {
             let answer = self.worker.answer(question).await;
-            return answer.map_err(|refusal| Failure::Refused(refusal.status, refusal.reason));
+            return answer.map_err(|refusal| PeerFailure::Refused(refusal.status, refusal.reason));
         }
         let answer = self.peers[node].ask(&encoded(question)?).await?;
         let rows = answer.row_count() as u64;
@@ -62,19 +66,19 @@ impl Nodes {
         &self,
         node: usize,
         kept: &mut Option<Connection>,
-    ) -> Result<Held, Failure> {
+    ) -> Result<HeldShards, PeerFailure> {
         let question = Question {
             generation: 0,
             shards: Vec::new(),
-            wanted: Arc::new(Wanted::LoadedShards),
+            wanted: Arc::new(ShardRequest::LoadedShards),
         };
         match self.peers[node]
             .ask_over(kept, &encoded(&question)?)
             .await?
         {
-            Answer::LoadedShards(held) => Ok(held),
-            _ => Err(Failure::Refused(
-                Status::Failed,
+            ShardAnswer::LoadedShards(held) => Ok(held),
+            _ => Err(PeerFailure::Refused(
+                ReplyStatus::Failed,
                 "it answered a different question".to_owned(),
             )),
         }
@@ -96,8 +100,9 @@ impl Nodes {
     }
 }
 
-fn encoded(question: &Question) -> Result<Vec<u8>, Failure> {
+fn encoded(question: &Question) -> Result<Vec<u8>, PeerFailure> {
     let bytes = question.encode();
-    let bytes = bytes.map_err(|error| Failure::Refused(Status::Invalid, error.to_string()))?;
+    let bytes =
+        bytes.map_err(|error| PeerFailure::Refused(ReplyStatus::Invalid, error.to_string()))?;
     Ok(message(|output| output.extend(bytes)))
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 
-use super::answer::Answer;
+use super::answer::ShardAnswer;
 use super::connections::{Connection, Connector, Refusals};
-use super::messages::{Status, exchange};
+use super::messages::{ReplyStatus, exchange};
 use super::security::Security;
 use signaldex::Result;
 
@@ -27,13 +27,13 @@ pub(super) struct Peer {
 
 /// Why a node has not answered.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum PeerFailure {
     /// The connection was refused: the process has ended.
     Dead(io::Error),
     /// The connection broke or could not be opened.
     Broken(io::Error),
     /// The worker refused the question.
-    Refused(Status, String),
+    Refused(ReplyStatus, String),
 }
 
 impl Peer {
@@ -49,7 +49,7 @@ impl Peer {
     }
 
     /// Sends a question. Dropping the future closes the connection.
-    pub(super) async fn ask(&self, question: &[u8]) -> Result<Answer, Failure> {
+    pub(super) async fn ask(&self, question: &[u8]) -> Result<ShardAnswer, PeerFailure> {
         if let Some(mut connection) = self.take_idle() {
             match exchange(&mut connection, question).await {
                 Ok(reply) => return self.finish(connection, reply),
@@ -59,7 +59,7 @@ impl Peer {
         }
         let mut connection = self.connect().await?;
         let reply = exchange(&mut connection, question).await;
-        self.finish(connection, reply.map_err(Failure::Broken)?)
+        self.finish(connection, reply.map_err(PeerFailure::Broken)?)
     }
 
     /// Sends a question over the caller's connection, which is opened if necessary and kept if the node answers.
@@ -67,14 +67,14 @@ impl Peer {
         &self,
         kept: &mut Option<Connection>,
         question: &[u8],
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ShardAnswer, PeerFailure> {
         let security = &self.connector.security;
         let mut connection = match kept.take() {
             Some(connection) if connection.is_current(security) => connection,
             _ => self.connect().await?,
         };
         let reply = exchange(&mut connection, question).await;
-        let answer = answer_of(reply.map_err(Failure::Broken)?)?;
+        let answer = answer_of(reply.map_err(PeerFailure::Broken)?)?;
         *kept = Some(connection);
         Ok(answer)
     }
@@ -84,15 +84,19 @@ impl Peer {
         self.lock().clear();
     }
 
-    async fn connect(&self) -> Result<Connection, Failure> {
+    async fn connect(&self) -> Result<Connection, PeerFailure> {
         let connected = self.connector.connect().await;
         connected.map_err(|error| match error.kind() {
-            io::ErrorKind::ConnectionRefused => Failure::Dead(error),
-            _ => Failure::Broken(error),
+            io::ErrorKind::ConnectionRefused => PeerFailure::Dead(error),
+            _ => PeerFailure::Broken(error),
         })
     }
 
-    fn finish(&self, connection: Connection, reply: (Status, Bytes)) -> Result<Answer, Failure> {
+    fn finish(
+        &self,
+        connection: Connection,
+        reply: (ReplyStatus, Bytes),
+    ) -> Result<ShardAnswer, PeerFailure> {
         let mut idle = self.lock();
         if idle.len() < IDLE_MAX && connection.is_current(&self.connector.security) {
             idle.push((Instant::now(), connection));
@@ -123,10 +127,11 @@ impl Peer {
     }
 }
 
-fn answer_of((status, bytes): (Status, Bytes)) -> Result<Answer, Failure> {
-    if status != Status::Answer {
+fn answer_of((status, bytes): (ReplyStatus, Bytes)) -> Result<ShardAnswer, PeerFailure> {
+    if status != ReplyStatus::Answer {
         let reason = String::from_utf8_lossy(&bytes).into_owned();
-        return Err(Failure::Refused(status, reason));
+        return Err(PeerFailure::Refused(status, reason));
     }
-    Answer::decode(bytes).map_err(|error| Failure::Refused(Status::Failed, error.to_string()))
+    ShardAnswer::decode(bytes)
+        .map_err(|error| PeerFailure::Refused(ReplyStatus::Failed, error.to_string()))
 }

@@ -13,7 +13,7 @@ use bincode::config::{Configuration, Limit};
 use serde::{Deserialize, Serialize};
 use time::Date;
 
-use super::answer::Row;
+use super::answer::AnswerRow;
 use super::generation::SHARDS_MAX;
 use signaldex::json::Rendering;
 use signaldex::query::limits::WRITTEN_BYTES_MAX;
@@ -41,12 +41,12 @@ pub(super) struct Question {
     pub(super) generation: u64,
     /// Each once.
     pub(super) shards: Vec<u32>,
-    pub(super) wanted: Arc<Wanted>,
+    pub(super) wanted: Arc<ShardRequest>,
 }
 
 /// The requested result.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Wanted {
+pub(super) enum ShardRequest {
     /// The first `limit` rows of a result, rendered or only as ids. Where rendered rows have more bytes than a page, the
     /// last ones are empty.
     Rows {
@@ -68,15 +68,15 @@ pub(super) enum Wanted {
 
 /// The encoded form of a question; days are days since 1970-01-01.
 #[derive(Serialize, Deserialize)]
-struct Message {
+struct QuestionMessage {
     generation: u64,
     shards: Vec<u32>,
-    wanted: WantedText,
+    wanted: ShardRequestText,
 }
 
-/// As [`Wanted`], with queries and filters as text.
+/// As [`ShardRequest`], with queries and filters as text.
 #[derive(Serialize, Deserialize)]
-enum WantedText {
+enum ShardRequestText {
     /// The limit is separate from the query, because shards return more rows than a page.
     Rows {
         query: String,
@@ -102,10 +102,10 @@ enum WantedText {
 impl Question {
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let mut bytes = vec![VERSION];
-        let message = Message {
+        let message = QuestionMessage {
             generation: self.generation,
             shards: self.shards.clone(),
-            wanted: WantedText::of(&self.wanted),
+            wanted: ShardRequestText::of(&self.wanted),
         };
         bincode::serde::encode_into_std_write(message, &mut bytes, CODEC)
             .map_err(|error| Error::invalid(format!("the question cannot be sent: {error}")))?;
@@ -123,8 +123,9 @@ impl Question {
             }
             [] => return Err(Error::corrupt("the question is empty")),
         };
-        let (message, read): (Message, usize) = bincode::serde::decode_from_slice(body, CODEC)
-            .map_err(|error| Error::corrupt(format!("the question is malformed: {error}")))?;
+        let (message, read): (QuestionMessage, usize) =
+            bincode::serde::decode_from_slice(body, CODEC)
+                .map_err(|error| Error::corrupt(format!("the question is malformed: {error}")))?;
         if read != body.len() {
             return Err(Error::corrupt("bytes follow the end of the question"));
         }
@@ -152,7 +153,7 @@ impl Question {
             )));
         }
         match &*self.wanted {
-            Wanted::Rows { query, .. } => check_rows(query),
+            ShardRequest::Rows { query, .. } => check_rows(query),
             _ => Ok(()),
         }
     }
@@ -171,11 +172,11 @@ fn check_rows(query: &Query) -> Result<()> {
     )))
 }
 
-impl Wanted {
+impl ShardRequest {
     /// Maximum number of rows in the answer.
     pub(super) fn rows_max(&self) -> usize {
         match self {
-            Wanted::Rows { query, .. } => query.limit(),
+            ShardRequest::Rows { query, .. } => query.limit(),
             _ => 1,
         }
     }
@@ -183,13 +184,13 @@ impl Wanted {
     /// How rows are rendered.
     pub(super) fn rendering(&self) -> Rendering {
         match self {
-            Wanted::Rows { rendering, .. } => rendering.unwrap_or(Rendering::Whole),
+            ShardRequest::Rows { rendering, .. } => rendering.unwrap_or(Rendering::Whole),
             _ => Rendering::Whole,
         }
     }
 
     /// The first rows of several sorted runs.
-    pub(super) fn first_rows(&self, mut rows: Vec<Row>) -> Vec<Row> {
+    pub(super) fn first_rows(&self, mut rows: Vec<AnswerRow>) -> Vec<AnswerRow> {
         // A stable sort merges runs.
         if self.ascends() {
             rows.sort_by_key(|row| row.id);
@@ -203,7 +204,7 @@ impl Wanted {
     /// A description of how answers are merged.
     pub(super) fn merging(&self) -> String {
         match self {
-            Wanted::Rows { .. } => {
+            ShardRequest::Rows { .. } => {
                 let order = if self.ascends() {
                     "ascending"
                 } else {
@@ -211,101 +212,107 @@ impl Wanted {
                 };
                 format!("merge by id, {order}, first {}", self.rows_max())
             }
-            Wanted::Count { .. } => "sum".to_owned(),
-            Wanted::Facets { .. } => "sum by value".to_owned(),
-            Wanted::Signal(_) | Wanted::Company(_) | Wanted::LoadedShards => "any".to_owned(),
+            ShardRequest::Count { .. } => "sum".to_owned(),
+            ShardRequest::Facets { .. } => "sum by value".to_owned(),
+            ShardRequest::Signal(_) | ShardRequest::Company(_) | ShardRequest::LoadedShards => {
+                "any".to_owned()
+            }
         }
     }
 
     /// Whether the rows ascend by id.
     pub(super) fn ascends(&self) -> bool {
-        matches!(self, Wanted::Rows { query, .. } if query.order() == Order::OldestFirst)
+        matches!(self, ShardRequest::Rows { query, .. } if query.order() == Order::OldestFirst)
     }
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for ShardRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Wanted::Rows { query, .. } => {
+            ShardRequest::Rows { query, .. } => {
                 let (filter, limit) = (query.filter().canonical(), query.limit());
                 write!(f, "rows, filter=[{filter}], limit={limit}")
             }
-            Wanted::Count { filter, .. } => write!(f, "count, filter=[{}]", filter.canonical()),
-            Wanted::Facets { query, .. } => {
+            ShardRequest::Count { filter, .. } => {
+                write!(f, "count, filter=[{}]", filter.canonical())
+            }
+            ShardRequest::Facets { query, .. } => {
                 write!(f, "facets, filter=[{}]", query.filter.canonical())
             }
-            Wanted::Signal(id) => write!(f, "signal {id}"),
-            Wanted::Company(_) => write!(f, "company"),
-            Wanted::LoadedShards => write!(f, "loaded shards"),
+            ShardRequest::Signal(id) => write!(f, "signal {id}"),
+            ShardRequest::Company(_) => write!(f, "company"),
+            ShardRequest::LoadedShards => write!(f, "loaded shards"),
         }
     }
 }
 
-impl WantedText {
-    fn of(wanted: &Wanted) -> WantedText {
+impl ShardRequestText {
+    fn of(wanted: &ShardRequest) -> ShardRequestText {
         match wanted {
-            Wanted::Rows {
+            ShardRequest::Rows {
                 query,
                 today,
                 rendering,
-            } => WantedText::Rows {
+            } => ShardRequestText::Rows {
                 // A placeholder: the real limit may exceed that of a page.
                 query: query.part(query.start().clone(), 1).to_string(),
                 limit: query.limit(),
                 today: today.to_julian_day(),
                 rendering: *rendering,
             },
-            Wanted::Count { filter, today } => WantedText::Count {
+            ShardRequest::Count { filter, today } => ShardRequestText::Count {
                 filter: filter.to_string(),
                 today: today.to_julian_day(),
             },
-            Wanted::Facets { query, today } => WantedText::Facets {
+            ShardRequest::Facets { query, today } => ShardRequestText::Facets {
                 filter: query.filter.to_string(),
                 facets: query.facets.iter().map(|&facet| facet as u8).collect(),
                 today: today.to_julian_day(),
             },
-            Wanted::Signal(id) => WantedText::Signal(id.get()),
-            Wanted::Company(slug) => WantedText::Company(slug.clone()),
-            Wanted::LoadedShards => WantedText::LoadedShards,
+            ShardRequest::Signal(id) => ShardRequestText::Signal(id.get()),
+            ShardRequest::Company(slug) => ShardRequestText::Company(slug.clone()),
+            ShardRequest::LoadedShards => ShardRequestText::LoadedShards,
         }
     }
 
-    fn parse(self) -> Result<Wanted> {
+    fn parse(self) -> Result<ShardRequest> {
         Ok(match self {
-            WantedText::Rows {
+            ShardRequestText::Rows {
                 query,
                 limit,
                 today,
                 rendering,
             } => {
                 let query: Query = query.parse().map_err(malformed)?;
-                Wanted::Rows {
+                ShardRequest::Rows {
                     query: Box::new(query.part(query.start().clone(), limit)),
                     today: day(today)?,
                     rendering,
                 }
             }
-            WantedText::Count { filter, today } => Wanted::Count {
+            ShardRequestText::Count { filter, today } => ShardRequest::Count {
                 filter: Box::new(filter.parse().map_err(malformed)?),
                 today: day(today)?,
             },
-            WantedText::Facets {
+            ShardRequestText::Facets {
                 filter,
                 facets,
                 today,
-            } => Wanted::Facets {
+            } => ShardRequest::Facets {
                 query: Box::new(FacetQuery::new(
                     filter.parse().map_err(malformed)?,
                     facets_of(&facets)?,
                 )),
                 today: day(today)?,
             },
-            WantedText::Signal(id) => {
+            ShardRequestText::Signal(id) => {
                 let id = SignalId::new(id);
-                Wanted::Signal(id.ok_or_else(|| Error::corrupt("the question has no valid id"))?)
+                ShardRequest::Signal(
+                    id.ok_or_else(|| Error::corrupt("the question has no valid id"))?,
+                )
             }
-            WantedText::Company(slug) => Wanted::Company(slug),
-            WantedText::LoadedShards => Wanted::LoadedShards,
+            ShardRequestText::Company(slug) => ShardRequest::Company(slug),
+            ShardRequestText::LoadedShards => ShardRequest::LoadedShards,
         })
     }
 }

@@ -6,10 +6,10 @@ use signaldex_server::{Following, Service};
 
 /// Forwards reports to services, of which there may be none yet.
 #[derive(Default)]
-pub(super) struct Reports(Mutex<Shared>);
+pub(super) struct Reports(Mutex<ReportState>);
 
 #[derive(Default)]
-struct Shared {
+struct ReportState {
     services: Vec<Service>,
     last: Following,
 }
@@ -30,7 +30,7 @@ impl Reports {
         shared.last = following;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, ReportState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,84 +5,88 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 
-use super::answer::{Answer, Row, values_of};
-use super::question::Wanted;
+use super::answer::{AnswerRow, ShardAnswer, values_of};
+use super::question::ShardRequest;
 use signaldex::json::search_item;
 use signaldex::query::limits::PAGE_BYTES_MAX;
 use signaldex::{Page, Result, Snapshot};
 use signaldex_server::corpus::{company_answer, signal_answer};
 
 /// The result of one shard.
-pub(super) enum Found {
+pub(super) enum ShardResult {
     /// Rows to render.
     Page(Page),
     /// Anything else.
-    Answer(Answer),
+    Answer(ShardAnswer),
 }
 
 /// Searches a shard.
 ///
 /// # Errors
 /// The shard is damaged.
-pub(super) fn find(shard: &Snapshot, wanted: &Wanted) -> Result<Found> {
+pub(super) fn find(shard: &Snapshot, wanted: &ShardRequest) -> Result<ShardResult> {
     let answer = match wanted {
-        Wanted::Rows {
+        ShardRequest::Rows {
             query,
             today,
             rendering,
         } => {
             let page = shard.search(query, *today)?;
             if rendering.is_some() {
-                return Ok(Found::Page(page));
+                return Ok(ShardResult::Page(page));
             }
             let ids = page.ids().map(|id| row(id.get(), Vec::new()));
-            Answer::Rows(ids.collect())
+            ShardAnswer::Rows(ids.collect())
         }
-        Wanted::Count { filter, today } => Answer::Count(shard.count(filter, *today)?),
-        Wanted::Facets { query, today } => {
+        ShardRequest::Count { filter, today } => ShardAnswer::Count(shard.count(filter, *today)?),
+        ShardRequest::Facets { query, today } => {
             let facets = shard.facets_of(&query.filter, *today, &query.facets)?;
-            Answer::Facets(values_of(&facets))
+            ShardAnswer::Facets(values_of(&facets))
         }
-        Wanted::Signal(id) => lone(id.get(), signal_answer(shard, *id)?),
-        Wanted::Company(slug) => lone(0, company_answer(shard, slug)?),
-        Wanted::LoadedShards => Answer::Rows(Vec::new()),
+        ShardRequest::Signal(id) => lone(id.get(), signal_answer(shard, *id)?),
+        ShardRequest::Company(slug) => lone(0, company_answer(shard, slug)?),
+        ShardRequest::LoadedShards => ShardAnswer::Rows(Vec::new()),
     };
-    Ok(Found::Answer(answer))
+    Ok(ShardResult::Answer(answer))
 }
 
-fn row(id: u64, bytes: Vec<u8>) -> Row {
-    Row {
+fn row(id: u64, bytes: Vec<u8>) -> AnswerRow {
+    AnswerRow {
         id,
         bytes: Bytes::from(bytes),
     }
 }
 
-fn lone(id: u64, bytes: Option<Vec<u8>>) -> Answer {
+fn lone(id: u64, bytes: Option<Vec<u8>>) -> ShardAnswer {
     let rows = bytes.map(|bytes| row(id, bytes));
-    Answer::Rows(rows.into_iter().collect())
+    ShardAnswer::Rows(rows.into_iter().collect())
 }
 
 /// Merges the results of shards, given in the same order.
 pub(super) fn merged(
-    wanted: &Wanted,
+    wanted: &ShardRequest,
     shards: &[Arc<Snapshot>],
-    found: Vec<Found>,
-) -> Result<Answer> {
+    found: Vec<ShardResult>,
+) -> Result<ShardAnswer> {
     let (mut pages, mut answers) = (Vec::new(), Vec::new());
     for found in found {
         match found {
-            Found::Page(page) => pages.push(page),
-            Found::Answer(answer) => answers.push(answer),
+            ShardResult::Page(page) => pages.push(page),
+            ShardResult::Answer(answer) => answers.push(answer),
         }
     }
     if !pages.is_empty() {
         answers.push(rendered(wanted, shards, &pages)?);
     }
-    Answer::merge(wanted, answers)
+    ShardAnswer::merge(wanted, answers)
 }
 
 /// Renders the rows of these pages that are among the first of all.
-fn rendered(wanted: &Wanted, shards: &[Arc<Snapshot>], pages: &[Page]) -> Result<Answer> {
+fn rendered(
+    wanted: &ShardRequest,
+    shards: &[Arc<Snapshot>],
+    pages: &[Page],
+) -> Result<ShardAnswer> {
     let mut rows = Vec::new();
     // Invariant: the rows are the first ones of the pages so far, and those past a page's bytes are empty.
     for ((shard, page), shown) in shards.iter().zip(pages).zip(shown(wanted, pages)) {
@@ -90,11 +94,16 @@ fn rendered(wanted: &Wanted, shards: &[Arc<Snapshot>], pages: &[Page]) -> Result
         rows = wanted.first_rows(rows);
         empty_past_page(&mut rows);
     }
-    Ok(Answer::Rows(rows))
+    Ok(ShardAnswer::Rows(rows))
 }
 
 /// The first rows of a shard's page, empty past a page's bytes.
-fn rendered_rows(wanted: &Wanted, shard: &Snapshot, page: &Page, shown: usize) -> Result<Vec<Row>> {
+fn rendered_rows(
+    wanted: &ShardRequest,
+    shard: &Snapshot,
+    page: &Page,
+    shown: usize,
+) -> Result<Vec<AnswerRow>> {
     let mut rows = Vec::with_capacity(shown);
     if shown == 0 {
         return Ok(rows);
@@ -116,7 +125,7 @@ fn rendered_rows(wanted: &Wanted, shard: &Snapshot, page: &Page, shown: usize) -
 }
 
 /// Empties the rows that no page of the merged answer has room for.
-fn empty_past_page(rows: &mut [Row]) {
+fn empty_past_page(rows: &mut [AnswerRow]) {
     let mut bytes = 0;
     for row in rows {
         if bytes > PAGE_BYTES_MAX {
@@ -127,7 +136,7 @@ fn empty_past_page(rows: &mut [Row]) {
 }
 
 /// The number of rows of each page that are among the first of all.
-fn shown(wanted: &Wanted, pages: &[Page]) -> Vec<usize> {
+fn shown(wanted: &ShardRequest, pages: &[Page]) -> Vec<usize> {
     let ids = pages.iter().enumerate().flat_map(|(index, page)| {
         let ids = page.ids();
         ids.map(move |id| (id.get(), index))

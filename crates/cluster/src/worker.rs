@@ -12,13 +12,13 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use super::admission::Admission;
-use super::answer::Answer;
+use super::answer::ShardAnswer;
 use super::connections::{Connection, accept};
 use super::loaded_shards::LoadedShards;
-use super::messages::{Status, content, next_length, reply, send};
-use super::question::{self, Question, Wanted};
+use super::messages::{ReplyStatus, content, next_length, reply, send};
+use super::question::{self, Question, ShardRequest};
 use super::security::Security;
-use super::shard_answers::{Found, find, merged};
+use super::shard_answers::{ShardResult, find, merged};
 use signaldex::query::Facet;
 use signaldex::{Error, Result, Snapshot};
 
@@ -43,9 +43,9 @@ const MEMORY_KIB_MAX: usize = 1 << 20;
 
 /// Answers questions about shards. Clones share everything.
 #[derive(Clone)]
-pub(super) struct Worker(Arc<Shared>);
+pub(super) struct Worker(Arc<WorkerState>);
 
-struct Shared {
+struct WorkerState {
     loaded: LoadedShards,
     expensive: Admission,
     threads: Arc<Semaphore>,
@@ -54,15 +54,15 @@ struct Shared {
 
 /// Why a worker refuses a question.
 #[derive(Debug)]
-pub(super) struct Refusal {
-    pub(super) status: Status,
+pub(super) struct WorkerRefusal {
+    pub(super) status: ReplyStatus,
     pub(super) reason: String,
 }
 
 impl Worker {
     pub(super) fn new(loaded: LoadedShards) -> Worker {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Worker(Arc::new(Shared {
+        Worker(Arc::new(WorkerState {
             loaded,
             expensive: Admission::new(2 * cores, QUEUED_PER_CORE * cores, TURN_TIME),
             threads: Arc::new(Semaphore::new(cores)),
@@ -71,23 +71,23 @@ impl Worker {
     }
 
     /// The merged answer of the shards of a question.
-    pub(super) async fn answer(&self, question: &Question) -> Result<Answer, Refusal> {
+    pub(super) async fn answer(&self, question: &Question) -> Result<ShardAnswer, WorkerRefusal> {
         let (shared, wanted) = (&*self.0, &question.wanted);
-        if **wanted == Wanted::LoadedShards {
-            return Ok(Answer::LoadedShards(shared.loaded.report()));
+        if **wanted == ShardRequest::LoadedShards {
+            return Ok(ShardAnswer::LoadedShards(shared.loaded.report()));
         }
         let snapshots = shared
             .loaded
             .snapshots(question.generation, &question.shards)
-            .map_err(|error| Refusal::of(Status::Missing, &error))?;
-        let is_cheap =
-            is_cheap(&snapshots, wanted).map_err(|error| Refusal::of(Status::Failed, &error))?;
-        let found: Result<Vec<Found>> = if is_cheap {
+            .map_err(|error| WorkerRefusal::of(ReplyStatus::Missing, &error))?;
+        let is_cheap = is_cheap(&snapshots, wanted)
+            .map_err(|error| WorkerRefusal::of(ReplyStatus::Failed, &error))?;
+        let found: Result<Vec<ShardResult>> = if is_cheap {
             let found = snapshots.iter().map(|snapshot| find(snapshot, wanted));
             found.collect()
         } else {
             let turn = shared.expensive.enter().await;
-            let _turn = turn.ok_or_else(Refusal::overloaded)?;
+            let _turn = turn.ok_or_else(WorkerRefusal::overloaded)?;
             let found = snapshots.iter().map(|snapshot| {
                 let threads = Arc::clone(&shared.threads);
                 find_on_thread(Arc::clone(snapshot), Arc::clone(wanted), threads)
@@ -96,7 +96,7 @@ impl Worker {
         };
         found
             .and_then(|found| merged(wanted, &snapshots, found))
-            .map_err(|error| Refusal::of(Status::Failed, &error))
+            .map_err(|error| WorkerRefusal::of(ReplyStatus::Failed, &error))
     }
 
     /// Answers other nodes until the future is dropped or the listener breaks.
@@ -151,34 +151,34 @@ impl Worker {
             Err(error) => {
                 let reason = error.to_string();
                 tracing::warn!(%peer, reason, "a question to the worker is refused");
-                Err(Refusal::of(Status::Invalid, &error))
+                Err(WorkerRefusal::of(ReplyStatus::Invalid, &error))
             }
         };
         let mut message = match answer {
-            Ok(answer) => reply(Status::Answer, |bytes| answer.encode(bytes)),
+            Ok(answer) => reply(ReplyStatus::Answer, |bytes| answer.encode(bytes)),
             Err(refusal) => refusal.encode(),
         };
         let kib = u32::try_from(message.len() / 1024 + 1).unwrap_or(u32::MAX);
         // A reply is refused if there is no memory to keep it until it is read.
         let kept = Arc::clone(&self.0.memory).try_acquire_many_owned(kib);
         if kept.is_err() {
-            message = Refusal::overloaded().encode();
+            message = WorkerRefusal::overloaded().encode();
         }
         tokio::time::timeout(TRANSFER_TIME, send(connection, &message)).await?
     }
 }
 
-impl Refusal {
-    fn of(status: Status, error: &Error) -> Refusal {
-        Refusal {
+impl WorkerRefusal {
+    fn of(status: ReplyStatus, error: &Error) -> WorkerRefusal {
+        WorkerRefusal {
             status,
             reason: error.to_string(),
         }
     }
 
-    fn overloaded() -> Refusal {
-        Refusal {
-            status: Status::Overloaded,
+    fn overloaded() -> WorkerRefusal {
+        WorkerRefusal {
+            status: ReplyStatus::Overloaded,
             reason: "too much is under way".to_owned(),
         }
     }
@@ -189,24 +189,26 @@ impl Refusal {
 }
 
 /// Whether answering a question is faster than switching threads.
-fn is_cheap(snapshots: &[Arc<Snapshot>], wanted: &Wanted) -> Result<bool> {
+fn is_cheap(snapshots: &[Arc<Snapshot>], wanted: &ShardRequest) -> Result<bool> {
     let cost = |snapshot: &Arc<Snapshot>| match wanted {
-        Wanted::Rows { query, today, .. } => snapshot.cost(query.filter(), *today, CHEAP_COST),
-        Wanted::Count { filter, today } => snapshot.cost(filter, *today, CHEAP_COST),
-        Wanted::Facets { query, today } => {
+        ShardRequest::Rows { query, today, .. } => {
+            snapshot.cost(query.filter(), *today, CHEAP_COST)
+        }
+        ShardRequest::Count { filter, today } => snapshot.cost(filter, *today, CHEAP_COST),
+        ShardRequest::Facets { query, today } => {
             let facets: &[Facet] = &query.facets;
             snapshot.facets_cost(&query.filter, facets, *today, CHEAP_COST)
         }
-        Wanted::Signal(_) | Wanted::Company(_) | Wanted::LoadedShards => Ok(0),
+        ShardRequest::Signal(_) | ShardRequest::Company(_) | ShardRequest::LoadedShards => Ok(0),
     };
     Ok(snapshots.iter().map(cost).sum::<Result<u64>>()? <= CHEAP_COST)
 }
 
 async fn find_on_thread(
     snapshot: Arc<Snapshot>,
-    wanted: Arc<Wanted>,
+    wanted: Arc<ShardRequest>,
     threads: Arc<Semaphore>,
-) -> Result<Found> {
+) -> Result<ShardResult> {
     let closed = |_| Error::missing("the worker has ended");
     let permit = threads.acquire_owned().await.map_err(closed)?;
     let found = tokio::task::spawn_blocking(move || {

@@ -7,20 +7,20 @@ use time::macros::date;
 use super::*;
 use signaldex::{ErrorKind, FacetQuery, Filter, Query};
 
-fn row(id: u64, bytes: &[u8]) -> Row {
-    Row {
+fn row(id: u64, bytes: &[u8]) -> AnswerRow {
+    AnswerRow {
         id,
         bytes: Bytes::copy_from_slice(bytes),
     }
 }
 
-fn encoded(answer: &Answer) -> Bytes {
+fn encoded(answer: &ShardAnswer) -> Bytes {
     let mut bytes = Vec::new();
     answer.encode(&mut bytes);
     bytes.into()
 }
 
-fn answers() -> impl Strategy<Value = Answer> {
+fn answers() -> impl Strategy<Value = ShardAnswer> {
     let bytes = || prop::collection::vec(any::<u8>(), 0..40);
     let rows = prop::collection::vec((any::<u64>(), bytes()), 0..20);
     let rows = rows.prop_map(|rows| rows.iter().map(|(id, bytes)| row(*id, bytes)).collect());
@@ -32,10 +32,10 @@ fn answers() -> impl Strategy<Value = Answer> {
     });
     let shards = prop::collection::vec(any::<u32>(), 0..9);
     prop_oneof![
-        rows.prop_map(Answer::Rows),
-        any::<u64>().prop_map(Answer::Count),
-        prop::collection::vec(value, 0..20).prop_map(Answer::Facets),
-        prop::collection::btree_map(any::<u64>(), shards, 0..4).prop_map(Answer::LoadedShards),
+        rows.prop_map(ShardAnswer::Rows),
+        any::<u64>().prop_map(ShardAnswer::Count),
+        prop::collection::vec(value, 0..20).prop_map(ShardAnswer::Facets),
+        prop::collection::btree_map(any::<u64>(), shards, 0..4).prop_map(ShardAnswer::LoadedShards),
     ]
 }
 
@@ -43,7 +43,7 @@ proptest! {
     #[test]
     fn answers_are_read_as_they_were_written(answer in answers()) {
         let bytes = encoded(&answer);
-        prop_assert_eq!(Answer::decode(bytes).ok(), Some(answer));
+        prop_assert_eq!(ShardAnswer::decode(bytes).ok(), Some(answer));
     }
 
     /// A message that ends early may still be a shorter list, but is never more than it holds.
@@ -55,10 +55,10 @@ proptest! {
     ) {
         let bytes = encoded(&answer);
         let position = cut.index(bytes.len());
-        let _ = Answer::decode(bytes.slice(..position));
+        let _ = ShardAnswer::decode(bytes.slice(..position));
         let mut damaged = bytes.to_vec();
         damaged[position] ^= flip;
-        let _ = Answer::decode(damaged.into());
+        let _ = ShardAnswer::decode(damaged.into());
     }
 }
 
@@ -71,14 +71,15 @@ fn rows_are_merged_in_the_order_of_the_query_and_cut() {
         } else {
             [vec![8, 4, 1], vec![9, 3, 2], vec![7]]
         };
-        let parts = parts.map(|ids| Answer::Rows(ids.iter().map(|&id| row(id, b"x")).collect()));
-        let merged = Answer::merge(&wanted, parts.to_vec()).and_then(Answer::rows);
+        let parts =
+            parts.map(|ids| ShardAnswer::Rows(ids.iter().map(|&id| row(id, b"x")).collect()));
+        let merged = ShardAnswer::merge(&wanted, parts.to_vec()).and_then(ShardAnswer::rows);
         let ids: Vec<u64> = merged.expect("rows").iter().map(|row| row.id).collect();
         assert_eq!(ids, expected, "{query}");
     }
 }
 
-fn wanted_rows(query: &str) -> Wanted {
+fn wanted_rows(query: &str) -> ShardRequest {
     let (query, is_ascending) = match query.strip_suffix("&order=oldest") {
         Some(query) => (query, true),
         None => (query, false),
@@ -91,7 +92,7 @@ fn wanted_rows(query: &str) -> Wanted {
     } else {
         builder
     };
-    Wanted::Rows {
+    ShardRequest::Rows {
         query: Box::new(builder.build().expect("a query")),
         today: date!(2026 - 06 - 30),
         rendering: Some(Rendering::Whole),
@@ -101,19 +102,22 @@ fn wanted_rows(query: &str) -> Wanted {
 #[test]
 fn counts_and_values_are_summed_and_other_answers_refused() {
     let filter = Filter::from_query_string("q=raises").expect("a filter");
-    let count = Wanted::Count {
+    let count = ShardRequest::Count {
         filter: Box::new(filter.clone()),
         today: date!(2026 - 06 - 30),
     };
-    let merged = Answer::merge(&count, vec![Answer::Count(2), Answer::Count(40)]);
-    assert_eq!(merged.ok(), Some(Answer::Count(42)));
+    let merged = ShardAnswer::merge(&count, vec![ShardAnswer::Count(2), ShardAnswer::Count(40)]);
+    assert_eq!(merged.ok(), Some(ShardAnswer::Count(42)));
     assert_eq!(
-        Answer::merge(&count, Vec::new()).ok(),
-        Some(Answer::Count(0))
+        ShardAnswer::merge(&count, Vec::new()).ok(),
+        Some(ShardAnswer::Count(0))
     );
-    let other = Answer::merge(&count, vec![Answer::Count(2), Answer::Rows(Vec::new())]);
+    let other = ShardAnswer::merge(
+        &count,
+        vec![ShardAnswer::Count(2), ShardAnswer::Rows(Vec::new())],
+    );
     assert!(other.is_err_and(|error| error.kind() == ErrorKind::Corrupt));
-    let facets = Wanted::Facets {
+    let facets = ShardRequest::Facets {
         query: Box::new(FacetQuery::new(filter, [Facet::Country])),
         today: date!(2026 - 06 - 30),
     };
@@ -126,8 +130,8 @@ fn counts_and_values_are_summed_and_other_answers_refused() {
         vec![value("Germany", 3), value("Chile", 1)],
         vec![value("germany", 4), value("Chile", 5)],
     ];
-    let merged = Answer::merge(&facets, parts.map(Answer::Facets).to_vec());
-    let merged = merged.and_then(Answer::facet_values).expect("values");
+    let merged = ShardAnswer::merge(&facets, parts.map(ShardAnswer::Facets).to_vec());
+    let merged = merged.and_then(ShardAnswer::facet_values).expect("values");
     assert_eq!(merged.len(), 3, "{merged:?}");
     // The smallest label shows a value that is spelled in several ways.
     let expected = [value("Germany", 7), value("Chile", 6)];

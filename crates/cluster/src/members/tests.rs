@@ -10,12 +10,12 @@ fn members(nodes: usize) -> Members {
     Members::new(0, names, LoadedShards::default())
 }
 
-fn held(generation: u64, shards: &[u32]) -> Held {
-    Held::from([(generation, shards.to_vec())])
+fn held(generation: u64, shards: &[u32]) -> HeldShards {
+    HeldShards::from([(generation, shards.to_vec())])
 }
 
-fn task(node: usize, shards: &[u32]) -> Task {
-    Task {
+fn task(node: usize, shards: &[u32]) -> NodeTask {
+    NodeTask {
         node,
         shards: shards.to_vec(),
     }

@@ -18,7 +18,7 @@ fn rows(query: &str) -> Question {
     Question {
         generation: 7,
         shards: vec![2, 0],
-        wanted: Arc::new(Wanted::Rows {
+        wanted: Arc::new(ShardRequest::Rows {
             query: Box::new(query),
             today: date!(2026 - 06 - 30),
             rendering: Some(Rendering::Short),
@@ -28,18 +28,18 @@ fn rows(query: &str) -> Question {
 
 #[test]
 fn questions_are_read_as_they_were_written() {
-    let count = Wanted::Count {
+    let count = ShardRequest::Count {
         filter: Box::new(Filter::from_query_string("companySlug=acme").expect("a filter")),
         today: date!(2026 - 06 - 30),
     };
     let query = Query::from_query_string("q=a&limit=50").expect("a query");
     let query = query.into_builder().order(Order::OldestFirst).build();
-    let many = Wanted::Rows {
+    let many = ShardRequest::Rows {
         query: Box::new(query.expect("a query").part(Start::First, ROWS_MAX)),
         today: date!(2026 - 06 - 30),
         rendering: None,
     };
-    let facets = Wanted::Facets {
+    let facets = ShardRequest::Facets {
         query: Box::new(FacetQuery::new(
             Filter::from_query_string("q=raises").expect("a filter"),
             Facet::ALL,
@@ -47,13 +47,13 @@ fn questions_are_read_as_they_were_written() {
         today: date!(2026 - 06 - 30),
     };
     let wanted = [
-        Wanted::clone(&rows(QUERY).wanted),
+        ShardRequest::clone(&rows(QUERY).wanted),
         many,
         count,
         facets,
-        Wanted::Signal(SignalId::MAX),
-        Wanted::Company("acme".to_owned()),
-        Wanted::LoadedShards,
+        ShardRequest::Signal(SignalId::MAX),
+        ShardRequest::Company("acme".to_owned()),
+        ShardRequest::LoadedShards,
     ];
     for wanted in wanted {
         let question = Question {

@@ -29,9 +29,9 @@ fn snapshot(ids: impl Iterator<Item = u64>) -> Arc<Snapshot> {
 }
 
 /// What a node answers.
-fn node(wanted: &Wanted, shards: &[Arc<Snapshot>]) -> Answer {
+fn node(wanted: &ShardRequest, shards: &[Arc<Snapshot>]) -> ShardAnswer {
     let found = shards.iter().map(|shard| find(shard, wanted));
-    let found: Result<Vec<Found>> = found.collect();
+    let found: Result<Vec<ShardResult>> = found.collect();
     let answer = merged(wanted, shards, found.expect("whole shards")).expect("rows");
     let rows = answer.clone().rows().expect("rows");
     let bytes: usize = rows.iter().map(|row| row.bytes.len()).sum();
@@ -56,13 +56,13 @@ fn pages_of_large_records_are_those_of_one_index() {
         loop {
             let query = Query::builder().order(order).build().expect("a query");
             let query = query.part(start, 17);
-            let wanted = Wanted::Rows {
+            let wanted = ShardRequest::Rows {
                 query: Box::new(query.part(query.start().clone(), 18)),
                 today: TODAY,
                 rendering: Some(rendering),
             };
             let answers = vec![node(&wanted, &shards[..3]), node(&wanted, &shards[3..])];
-            let rows = Answer::merge(&wanted, answers).and_then(Answer::rows);
+            let rows = ShardAnswer::merge(&wanted, answers).and_then(ShardAnswer::rows);
             let rows = page_rows(rows.expect("rows")).expect("ids");
             let page = page_of(&query, TODAY, rows);
             let expected = corpus::page(&whole, &query, TODAY, rendering).expect("a page");
