@@ -15,7 +15,7 @@ use crate::matches::PyMatches;
 use crate::page::PyPage;
 use crate::snapshot::PySnapshot;
 use crate::synthetic::PyCorpus;
-use crate::writer::{PyWriter, Shared};
+use crate::writer::{Closeable, PyWriter};
 use crate::{errors, records};
 
 /// An index: in a directory, or in memory.
@@ -80,7 +80,7 @@ impl PyIndex {
     fn writer(&self, py: Python<'_>) -> PyResult<PyWriter> {
         let writer = py.detach(|| self.0.writer());
         let writer = writer.map_err(|error| errors::of_library(py, &error))?;
-        Ok(PyWriter(Shared::new(writer)))
+        Ok(PyWriter(Closeable::new(writer)))
     }
 
     /// Loads what other processes have committed. Raises ``CorruptIndex`` while a file of the index does not match the manifest. Cost: a small read if nothing has changed.
@@ -179,7 +179,7 @@ impl PyIndex {
 
 /// Builds an index of one segment.
 #[pyclass(name = "IndexBuilder", module = "signaldex", frozen)]
-pub(crate) struct PyIndexBuilder(Shared<IndexBuilder>);
+pub(crate) struct PyIndexBuilder(Closeable<IndexBuilder>);
 
 /// The settings of a builder.
 fn with_settings(
@@ -188,7 +188,7 @@ fn with_settings(
     remember_deletions: Option<u64>,
 ) -> PyIndexBuilder {
     let builder = builder.compress_records(compress_records);
-    PyIndexBuilder(Shared::new(match remember_deletions {
+    PyIndexBuilder(Closeable::new(match remember_deletions {
         Some(commits) => builder.remember_deletions(commits),
         None => builder,
     }))

@@ -8,23 +8,23 @@ use crate::{errors, records};
 
 /// A line as Python gives it.
 #[derive(FromPyObject)]
-pub(crate) enum Line {
+pub(crate) enum JsonLine {
     Text(String),
     Bytes(Vec<u8>),
 }
 
-impl Line {
+impl JsonLine {
     fn bytes(&self) -> &[u8] {
         match self {
-            Line::Text(text) => text.as_bytes(),
-            Line::Bytes(bytes) => bytes,
+            JsonLine::Text(text) => text.as_bytes(),
+            JsonLine::Bytes(bytes) => bytes,
         }
     }
 }
 
 /// Reads a signal from a line of JSON. Raises ``InvalidRecord``, which names the field.
 #[pyfunction]
-pub(crate) fn parse_signal(py: Python<'_>, line: Line) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn parse_signal(py: Python<'_>, line: JsonLine) -> PyResult<Bound<'_, PyAny>> {
     let signal = json::parse_signal(line.bytes());
     records::signal(
         py,
@@ -34,7 +34,7 @@ pub(crate) fn parse_signal(py: Python<'_>, line: Line) -> PyResult<Bound<'_, PyA
 
 /// Reads a company from a line of JSON. Raises ``InvalidRecord``, which names the field.
 #[pyfunction]
-pub(crate) fn parse_company(py: Python<'_>, line: Line) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn parse_company(py: Python<'_>, line: JsonLine) -> PyResult<Bound<'_, PyAny>> {
     let company = json::parse_company(line.bytes());
     records::company(
         py,

@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyList};
 use signaldex::json::{Loader, OnInvalid, Rejected, Sink};
 
 use crate::records::new_record;
-use crate::writer::Shared;
+use crate::writer::Closeable;
 
 /// How many rejected records a report names.
 const REJECTIONS_MAX: usize = 100;
@@ -56,7 +56,7 @@ fn on_invalid_of(name: &str) -> PyResult<OnInvalid> {
 /// Loads the files that are given, companies first.
 pub(crate) fn load<'py, T: Sink + Send>(
     py: Python<'py>,
-    sink: &Shared<T>,
+    sink: &Closeable<T>,
     (companies, signals): (Option<PathBuf>, Option<PathBuf>),
     options: &LoadOptions,
 ) -> PyResult<Bound<'py, PyAny>> {

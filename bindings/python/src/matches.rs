@@ -5,18 +5,18 @@ use pyo3::types::PyCapsule;
 
 use crate::arrow::{self, PyArrowStream};
 use crate::records;
-use crate::stream::{PyIterator, Wanted};
+use crate::stream::{MatchOptions, PyIterator};
 
 /// Every match of a filter in an order. Each iteration starts anew, in the same snapshot.
 #[pyclass(name = "Matches", module = "signaldex", frozen)]
-pub(crate) struct PyMatches(pub(crate) Wanted);
+pub(crate) struct PyMatches(pub(crate) MatchOptions);
 
 #[pymethods]
 impl PyMatches {
     /// The matches that come after an id in the order. The id need not match, nor exist.
     fn after(&self, id: &Bound<'_, PyAny>) -> PyResult<PyMatches> {
         let after = Some(records::read_id(id)?);
-        Ok(PyMatches(Wanted {
+        Ok(PyMatches(MatchOptions {
             after,
             ..self.0.clone()
         }))

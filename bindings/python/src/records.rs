@@ -337,7 +337,7 @@ fn read_funding(record: &Bound<'_, PyAny>) -> PyResult<Funding<'static>> {
     check_class(record, &Classes::get(record.py())?.funding, "Funding")?;
     let attributes = Attributes(record);
     let code: Option<String> = attributes.value("currency")?;
-    let refused = |error: FieldError| error.into_python(record.py());
+    let refused = |error: RecordFieldError| error.into_python(record.py());
     Ok(Funding {
         stage: attributes.optional("stage")?,
         amount: amount(attributes.value("amount")?).map_err(refused)?,
@@ -346,21 +346,21 @@ fn read_funding(record: &Bound<'_, PyAny>) -> PyResult<Funding<'static>> {
 }
 
 /// What is wrong with a field.
-pub(crate) struct FieldError {
+pub(crate) struct RecordFieldError {
     pub(crate) field: &'static str,
     pub(crate) reason: String,
 }
 
-impl FieldError {
+impl RecordFieldError {
     fn into_python(self, py: Python<'_>) -> PyErr {
         errors::invalid_field(py, self.field, &self.reason)
     }
 }
 
 /// An amount, if it is one: the library trusts its types, and JSON lines are checked likewise.
-pub(crate) fn amount(amount: Option<f64>) -> Result<Option<f64>, FieldError> {
+pub(crate) fn amount(amount: Option<f64>) -> Result<Option<f64>, RecordFieldError> {
     match amount {
-        Some(amount) if !(amount.is_finite() && amount >= 0.0) => Err(FieldError {
+        Some(amount) if !(amount.is_finite() && amount >= 0.0) => Err(RecordFieldError {
             field: "funding.amount",
             reason: format!("{amount} is not a finite number of at least 0"),
         }),
@@ -369,9 +369,9 @@ pub(crate) fn amount(amount: Option<f64>) -> Result<Option<f64>, FieldError> {
 }
 
 /// The currency of a code.
-pub(crate) fn currency(code: &str) -> Result<Currency, FieldError> {
+pub(crate) fn currency(code: &str) -> Result<Currency, RecordFieldError> {
     code.parse()
-        .map_err(|error: ParseCurrencyError| FieldError {
+        .map_err(|error: ParseCurrencyError| RecordFieldError {
             field: "funding.currency",
             reason: error.to_string(),
         })

@@ -12,7 +12,7 @@ use crate::matches::PyMatches;
 use crate::page::PyPage;
 use crate::query::{FACETS, facet_of, order_of, with_filter, with_query};
 use crate::records::{self, new_record};
-use crate::stream::{Owner, PyIterator, Stream, Wanted};
+use crate::stream::{MatchOptions, Owner, PyIterator, Stream};
 use crate::{errors, explanation};
 
 /// The state of an index between two commits. It never changes.
@@ -65,7 +65,7 @@ impl PySnapshot {
     ) -> PyResult<PyMatches> {
         let order = order_of(order)?;
         with_filter(filter, |filter| {
-            Ok(PyMatches(Wanted {
+            Ok(PyMatches(MatchOptions {
                 snapshot: Arc::clone(&self.0),
                 filter: filter.clone(),
                 today,

@@ -45,7 +45,7 @@ impl Owner {
 type Boxed<'a, T> = Box<dyn Iterator<Item = T> + Send + 'a>;
 
 /// An iterator of the library.
-pub(crate) enum Source<'a> {
+pub(crate) enum RecordSource<'a> {
     Items(Matches<'a>),
     /// Items again, given as flat dicts.
     Rows(Matches<'a>),
@@ -69,36 +69,36 @@ enum Yielded<'a> {
     Company(Company<'a>),
 }
 
-impl<'a> Source<'a> {
+impl<'a> RecordSource<'a> {
     fn next(&mut self) -> Option<Result<Yielded<'a>>> {
         match self {
-            Source::Items(items) => Some(items.next()?.map(Yielded::Item)),
-            Source::Rows(items) => Some(items.next()?.map(Yielded::Row)),
-            Source::Ids(ids) => Some(ids.next()?.map(Yielded::Id)),
-            Source::Pages(pages, snapshot) => {
+            RecordSource::Items(items) => Some(items.next()?.map(Yielded::Item)),
+            RecordSource::Rows(items) => Some(items.next()?.map(Yielded::Row)),
+            RecordSource::Ids(ids) => Some(ids.next()?.map(Yielded::Id)),
+            RecordSource::Pages(pages, snapshot) => {
                 let page = pages.next()?;
                 Some(page.map(|page| Yielded::Page(page, Arc::clone(snapshot))))
             }
-            Source::Changes(changes) => {
+            RecordSource::Changes(changes) => {
                 let change = changes.next()?;
                 let position = Changes::position(changes);
                 Some(change.map(|change| Yielded::Change(change, position)))
             }
-            Source::Matched(signals) => {
+            RecordSource::Matched(signals) => {
                 let signal = signals.next()?;
                 let position = MatchedSignals::position(signals);
                 Some(signal.map(|signal| Yielded::Matched(signal, position)))
             }
-            Source::Signals(signals) => Some(signals.next()?.map(Yielded::Found)),
-            Source::Companies(companies) => Some(companies.next()?.map(Yielded::Company)),
+            RecordSource::Signals(signals) => Some(signals.next()?.map(Yielded::Found)),
+            RecordSource::Companies(companies) => Some(companies.next()?.map(Yielded::Company)),
         }
     }
 
     /// Where the source stands, where it is one that has a position.
     fn position(&self) -> Option<Position> {
         match self {
-            Source::Changes(changes) => Some(changes.position()),
-            Source::Matched(signals) => Some(signals.position()),
+            RecordSource::Changes(changes) => Some(changes.position()),
+            RecordSource::Matched(signals) => Some(signals.position()),
             _ => None,
         }
     }
@@ -130,7 +130,7 @@ impl Yielded<'_> {
 
 /// A source and what it has found ahead.
 pub(crate) struct Buffered<'a> {
-    source: Source<'a>,
+    source: RecordSource<'a>,
     found: VecDeque<Result<Yielded<'a>>>,
     /// How many the next step finds.
     step: usize,
@@ -139,7 +139,7 @@ pub(crate) struct Buffered<'a> {
 }
 
 impl<'a> Buffered<'a> {
-    fn new(source: Source<'a>) -> Buffered<'a> {
+    fn new(source: RecordSource<'a>) -> Buffered<'a> {
         Buffered {
             position: source.position(),
             source,
@@ -187,14 +187,14 @@ self_cell!(
 pub(crate) struct Stream(Mutex<Cell>);
 
 impl Stream {
-    fn new(owner: Owner, source: impl for<'a> FnOnce(&'a Owner) -> Source<'a>) -> Stream {
+    fn new(owner: Owner, source: impl for<'a> FnOnce(&'a Owner) -> RecordSource<'a>) -> Stream {
         let cell = Cell::new(owner, |owner| Buffered::new(source(owner)));
         Stream(Mutex::new(cell))
     }
 
     fn try_new(
         owner: Owner,
-        source: impl for<'a> FnOnce(&'a Owner) -> Result<Source<'a>, PositionError>,
+        source: impl for<'a> FnOnce(&'a Owner) -> Result<RecordSource<'a>, PositionError>,
     ) -> Result<Stream, PositionError> {
         let cell = Cell::try_new(owner, |owner| source(owner).map(Buffered::new))?;
         Ok(Stream(Mutex::new(cell)))
@@ -227,7 +227,7 @@ impl Stream {
 
     pub(crate) fn pages(snapshot: &Arc<Snapshot>, query: &Query, today: Date) -> Stream {
         Stream::new(Owner::new(snapshot, Filter::default()), |owner| {
-            Source::Pages(
+            RecordSource::Pages(
                 owner.snapshot.pages(query, today),
                 Arc::clone(&owner.snapshot),
             )
@@ -241,7 +241,7 @@ impl Stream {
     ) -> Result<Stream, PositionError> {
         Stream::try_new(owner, |owner| {
             let changes = owner.snapshot.changes(&owner.filter, today, since)?;
-            Ok(Source::Changes(changes))
+            Ok(RecordSource::Changes(changes))
         })
     }
 
@@ -257,26 +257,26 @@ impl Stream {
                 Some(before) => searches.newly_matching(before, &owner.snapshot, today)?,
                 None => searches.matching(&owner.snapshot, since, today)?,
             };
-            Ok(Source::Matched(signals))
+            Ok(RecordSource::Matched(signals))
         })
     }
 
     pub(crate) fn signals(snapshot: &Arc<Snapshot>) -> Stream {
         Stream::new(Owner::new(snapshot, Filter::default()), |owner| {
-            Source::Signals(Box::new(owner.snapshot.scan()))
+            RecordSource::Signals(Box::new(owner.snapshot.scan()))
         })
     }
 
     pub(crate) fn companies(snapshot: &Arc<Snapshot>) -> Stream {
         Stream::new(Owner::new(snapshot, Filter::default()), |owner| {
-            Source::Companies(Box::new(owner.snapshot.scan_companies()))
+            RecordSource::Companies(Box::new(owner.snapshot.scan_companies()))
         })
     }
 }
 
 /// Which matches are wanted, and in which order.
 #[derive(Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct MatchOptions {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) filter: Filter,
     pub(crate) today: Date,
@@ -284,7 +284,7 @@ pub(crate) struct Wanted {
     pub(crate) after: Option<SignalId>,
 }
 
-impl Wanted {
+impl MatchOptions {
     pub(crate) fn matches<'a>(&self, snapshot: &'a Snapshot) -> Matches<'a> {
         let matches = snapshot.matches(&self.filter, self.today, self.order);
         match self.after {
@@ -300,19 +300,19 @@ impl Wanted {
 
     pub(crate) fn items(&self) -> Stream {
         Stream::new(self.owner(), |owner| {
-            Source::Items(self.matches(&owner.snapshot))
+            RecordSource::Items(self.matches(&owner.snapshot))
         })
     }
 
     pub(crate) fn rows(&self) -> Stream {
         Stream::new(self.owner(), |owner| {
-            Source::Rows(self.matches(&owner.snapshot))
+            RecordSource::Rows(self.matches(&owner.snapshot))
         })
     }
 
     pub(crate) fn ids(&self) -> Stream {
         Stream::new(self.owner(), |owner| {
-            Source::Ids(Box::new(self.matches(&owner.snapshot).ids()))
+            RecordSource::Ids(Box::new(self.matches(&owner.snapshot).ids()))
         })
     }
 }

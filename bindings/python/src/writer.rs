@@ -9,17 +9,17 @@ use pyo3::types::{PyDict, PyTuple};
 use signaldex::json::Sink;
 use signaldex::{CompanyDeletion, Writer};
 
-use crate::arrow::{Table, TableKind};
+use crate::arrow::{ArrowTable, TableKind};
 use crate::errors;
 use crate::loading::{LoadOptions, load};
 use crate::records::{self, new_record};
 
 /// A writer or builder, until it is closed. Its calls work one after the other, without the interpreter's lock.
-pub(crate) struct Shared<T>(Mutex<Option<T>>);
+pub(crate) struct Closeable<T>(Mutex<Option<T>>);
 
-impl<T: Send> Shared<T> {
-    pub(crate) fn new(inner: T) -> Shared<T> {
-        Shared(Mutex::new(Some(inner)))
+impl<T: Send> Closeable<T> {
+    pub(crate) fn new(inner: T) -> Closeable<T> {
+        Closeable(Mutex::new(Some(inner)))
     }
 
     /// Runs a call on what is shared.
@@ -49,7 +49,7 @@ impl<T: Send> Shared<T> {
 /// How many records of an iterable are read before they are added together.
 const RECORDS_AT_ONCE: usize = 1000;
 
-impl<T: Sink + Send> Shared<T> {
+impl<T: Sink + Send> Closeable<T> {
     /// Adds the records of a table, or of an iterable of dataclasses; returns how many.
     pub(crate) fn add_all(
         &self,
@@ -57,7 +57,7 @@ impl<T: Sink + Send> Shared<T> {
         records: &Bound<'_, PyAny>,
         kind: TableKind,
     ) -> PyResult<u64> {
-        if let Some(table) = Table::open(records, kind)? {
+        if let Some(table) = ArrowTable::open(records, kind)? {
             let added = self.with(py, |sink| table.add_to(sink))?;
             return added.map_err(|error| error.into_python(py));
         }
@@ -96,7 +96,7 @@ impl<T: Sink + Send> Shared<T> {
     }
 }
 
-impl<T: Send> Shared<T> {
+impl<T: Send> Closeable<T> {
     /// As [`with`](Self::with), of a call that may fail.
     pub(crate) fn try_with<R: Send>(
         &self,
@@ -112,7 +112,7 @@ impl<T: Send> Shared<T> {
 ///
 /// It closes at the end of a ``with`` block, which commits nothing by itself.
 #[pyclass(name = "Writer", module = "signaldex", frozen)]
-pub(crate) struct PyWriter(pub(crate) Shared<Writer>);
+pub(crate) struct PyWriter(pub(crate) Closeable<Writer>);
 
 #[pymethods]
 impl PyWriter {

@@ -20,11 +20,11 @@ const UNIX_EPOCH: i32 = 2_440_588;
 #[derive(Clone, Copy)]
 pub(super) struct ColumnKind {
     pub(super) name: &'static str,
-    value: Value,
+    value: FieldGetter,
 }
 
 #[derive(Clone, Copy)]
-enum Value {
+enum FieldGetter {
     Id,
     /// A text that every signal has.
     Text(for<'i> fn(&'i Item<'_>) -> &'i str),
@@ -34,57 +34,57 @@ enum Value {
     Amount(fn(&Item<'_>) -> Option<f64>),
 }
 
-const fn column(name: &'static str, value: Value) -> ColumnKind {
+const fn column(name: &'static str, value: FieldGetter) -> ColumnKind {
     ColumnKind { name, value }
 }
 
 /// The columns of an item, in its order, with the names of the dataclasses' fields.
 pub(super) const COLUMNS: [ColumnKind; 17] = {
-    use Value as V;
+    use FieldGetter as G;
     [
-        column("id", V::Id),
-        column("slug", V::Text(|item| &item.signal.slug)),
-        column("title", V::Text(|item| &item.signal.title)),
+        column("id", G::Id),
+        column("slug", G::Text(|item| &item.signal.slug)),
+        column("title", G::Text(|item| &item.signal.title)),
         column(
             "evidence",
-            V::OptionalText(|item| item.signal.evidence.as_deref()),
+            G::OptionalText(|item| item.signal.evidence.as_deref()),
         ),
         column(
             "category",
-            V::OptionalText(|item| item.signal.category.as_deref()),
+            G::OptionalText(|item| item.signal.category.as_deref()),
         ),
-        column("date", V::Date(|item| item.signal.date)),
-        column("published_at", V::Instant(|item| item.signal.published_at)),
-        column("updated_at", V::Instant(|item| item.signal.updated_at)),
-        column("company_slug", V::Text(|item| &item.signal.company_slug)),
-        column("company_name", V::Text(|item| &item.company_name)),
+        column("date", G::Date(|item| item.signal.date)),
+        column("published_at", G::Instant(|item| item.signal.published_at)),
+        column("updated_at", G::Instant(|item| item.signal.updated_at)),
+        column("company_slug", G::Text(|item| &item.signal.company_slug)),
+        column("company_name", G::Text(|item| &item.company_name)),
         column(
             "activity_url",
-            V::OptionalText(|item| item.signal.activity_url.as_deref()),
+            G::OptionalText(|item| item.signal.activity_url.as_deref()),
         ),
         column(
             "author_name",
-            V::OptionalText(|item| item.signal.author_name.as_deref()),
+            G::OptionalText(|item| item.signal.author_name.as_deref()),
         ),
         column(
             "author_title",
-            V::OptionalText(|item| item.signal.author_title.as_deref()),
+            G::OptionalText(|item| item.signal.author_title.as_deref()),
         ),
         column(
             "author_url",
-            V::OptionalText(|item| item.signal.author_url.as_deref()),
+            G::OptionalText(|item| item.signal.author_url.as_deref()),
         ),
         column(
             "funding_stage",
-            V::OptionalText(|item| item.signal.funding.as_ref()?.stage.as_deref()),
+            G::OptionalText(|item| item.signal.funding.as_ref()?.stage.as_deref()),
         ),
         column(
             "funding_amount",
-            V::Amount(|item| item.signal.funding.as_ref()?.amount),
+            G::Amount(|item| item.signal.funding.as_ref()?.amount),
         ),
         column(
             "funding_currency",
-            V::OptionalText(|item| {
+            G::OptionalText(|item| {
                 item.signal
                     .funding
                     .as_ref()?
@@ -99,46 +99,50 @@ pub(super) const COLUMNS: [ColumnKind; 17] = {
 impl ColumnKind {
     pub(super) fn field(self) -> Field {
         let (data_type, is_nullable) = match self.value {
-            Value::Id => (DataType::UInt64, false),
-            Value::Text(_) => (DataType::Utf8, false),
-            Value::OptionalText(_) => (DataType::Utf8, true),
-            Value::Date(_) => (DataType::Date32, true),
-            Value::Instant(_) => (
+            FieldGetter::Id => (DataType::UInt64, false),
+            FieldGetter::Text(_) => (DataType::Utf8, false),
+            FieldGetter::OptionalText(_) => (DataType::Utf8, true),
+            FieldGetter::Date(_) => (DataType::Date32, true),
+            FieldGetter::Instant(_) => (
                 DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())),
                 true,
             ),
-            Value::Amount(_) => (DataType::Float64, true),
+            FieldGetter::Amount(_) => (DataType::Float64, true),
         };
         Field::new(self.name, data_type, is_nullable)
     }
 
     /// Whether its values are in a record; the id is known without reading it.
     pub(super) fn needs_record(self) -> bool {
-        !matches!(self.value, Value::Id)
+        !matches!(self.value, FieldGetter::Id)
     }
 
     pub(super) fn builder(self, rows: usize) -> ColumnBuilder {
         let values = match self.value {
-            Value::Id => Values::Id(UInt64Builder::with_capacity(rows)),
-            Value::Text(get) => Values::Text(StringBuilder::with_capacity(rows, 0), get),
-            Value::OptionalText(get) => {
-                Values::OptionalText(StringBuilder::with_capacity(rows, 0), get)
+            FieldGetter::Id => ValueBuilder::Id(UInt64Builder::with_capacity(rows)),
+            FieldGetter::Text(get) => {
+                ValueBuilder::Text(StringBuilder::with_capacity(rows, 0), get)
             }
-            Value::Date(get) => Values::Date(Date32Builder::with_capacity(rows), get),
-            Value::Instant(get) => {
+            FieldGetter::OptionalText(get) => {
+                ValueBuilder::OptionalText(StringBuilder::with_capacity(rows, 0), get)
+            }
+            FieldGetter::Date(get) => ValueBuilder::Date(Date32Builder::with_capacity(rows), get),
+            FieldGetter::Instant(get) => {
                 let builder = TimestampMicrosecondBuilder::with_capacity(rows);
-                Values::Instant(builder.with_timezone(UTC), get)
+                ValueBuilder::Instant(builder.with_timezone(UTC), get)
             }
-            Value::Amount(get) => Values::Amount(Float64Builder::with_capacity(rows), get),
+            FieldGetter::Amount(get) => {
+                ValueBuilder::Amount(Float64Builder::with_capacity(rows), get)
+            }
         };
         ColumnBuilder(values)
     }
 }
 
 /// A column under construction.
-pub(super) struct ColumnBuilder(Values);
+pub(super) struct ColumnBuilder(ValueBuilder);
 
-enum Values {
+enum ValueBuilder {
     Id(UInt64Builder),
     Text(StringBuilder, for<'i> fn(&'i Item<'_>) -> &'i str),
     OptionalText(StringBuilder, for<'i> fn(&'i Item<'_>) -> Option<&'i str>),
@@ -154,40 +158,42 @@ impl ColumnBuilder {
     /// Appends the value of an item; returns the bytes of its text.
     pub(super) fn append(&mut self, item: &Item<'_>) -> usize {
         match &mut self.0 {
-            Values::Id(builder) => builder.append_value(item.signal.id.get()),
-            Values::Text(builder, get) => {
+            ValueBuilder::Id(builder) => builder.append_value(item.signal.id.get()),
+            ValueBuilder::Text(builder, get) => {
                 let text = get(item);
                 builder.append_value(text);
                 return text.len();
             }
-            Values::OptionalText(builder, get) => {
+            ValueBuilder::OptionalText(builder, get) => {
                 let text = get(item);
                 builder.append_option(text);
                 return text.map_or(0, str::len);
             }
-            Values::Date(builder, get) => builder.append_option(get(item).map(days)),
-            Values::Instant(builder, get) => builder.append_option(get(item).map(microseconds)),
-            Values::Amount(builder, get) => builder.append_option(get(item)),
+            ValueBuilder::Date(builder, get) => builder.append_option(get(item).map(days)),
+            ValueBuilder::Instant(builder, get) => {
+                builder.append_option(get(item).map(microseconds))
+            }
+            ValueBuilder::Amount(builder, get) => builder.append_option(get(item)),
         }
         0
     }
 
     /// Appends an id to the column of ids; others are left as they are.
     pub(super) fn append_id(&mut self, id: u64) {
-        if let Values::Id(builder) = &mut self.0 {
+        if let ValueBuilder::Id(builder) = &mut self.0 {
             builder.append_value(id);
         }
     }
 
     pub(super) fn finish(&mut self) -> ArrayRef {
         match &mut self.0 {
-            Values::Id(builder) => Arc::new(builder.finish()),
-            Values::Text(builder, _) | Values::OptionalText(builder, _) => {
+            ValueBuilder::Id(builder) => Arc::new(builder.finish()),
+            ValueBuilder::Text(builder, _) | ValueBuilder::OptionalText(builder, _) => {
                 Arc::new(builder.finish())
             }
-            Values::Date(builder, _) => Arc::new(builder.finish()),
-            Values::Instant(builder, _) => Arc::new(builder.finish()),
-            Values::Amount(builder, _) => Arc::new(builder.finish()),
+            ValueBuilder::Date(builder, _) => Arc::new(builder.finish()),
+            ValueBuilder::Instant(builder, _) => Arc::new(builder.finish()),
+            ValueBuilder::Amount(builder, _) => Arc::new(builder.finish()),
         }
     }
 }

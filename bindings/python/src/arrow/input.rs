@@ -17,9 +17,9 @@ use signaldex::text::nearest_name;
 use signaldex::{Company, Funding, Hiring, Signal};
 
 use super::output::CAPSULE_NAME;
-use super::values::Column;
+use super::values::ArrowColumn;
 use crate::errors;
-use crate::records::{FieldError, amount, currency};
+use crate::records::{RecordFieldError, amount, currency};
 
 /// The columns of signals. `company_name`, which tables of matches have, is passed over.
 const SIGNAL_COLUMNS: [&str; 22] = [
@@ -65,7 +65,7 @@ const COMPANY_COLUMNS: [&str; 12] = [
 /// Why a table could not be taken in.
 pub(crate) enum TableError {
     /// A row breaks a rule.
-    Row(u64, FieldError),
+    Row(u64, RecordFieldError),
     Library(signaldex::Error),
     Arrow(ArrowError),
 }
@@ -73,7 +73,7 @@ pub(crate) enum TableError {
 impl TableError {
     pub(crate) fn into_python(self, py: Python<'_>) -> PyErr {
         match self {
-            TableError::Row(row, FieldError { field, reason }) => {
+            TableError::Row(row, RecordFieldError { field, reason }) => {
                 errors::invalid_field(py, field, &format!("{reason} (row {row})"))
             }
             TableError::Library(error) => errors::of_library(py, &error),
@@ -99,14 +99,14 @@ impl TableKind {
 }
 
 /// A table that is read batch by batch.
-pub(crate) struct Table {
+pub(crate) struct ArrowTable {
     batches: RecordBatchStreamReader,
     kind: TableKind,
 }
 
-impl Table {
+impl ArrowTable {
     /// The table that an object offers; `None` where it offers none.
-    pub(crate) fn open(source: &Bound<'_, PyAny>, kind: TableKind) -> PyResult<Option<Table>> {
+    pub(crate) fn open(source: &Bound<'_, PyAny>, kind: TableKind) -> PyResult<Option<ArrowTable>> {
         if !source.hasattr("__arrow_c_stream__")? {
             return Ok(None);
         }
@@ -117,7 +117,7 @@ impl Table {
         for field in batches.schema().fields() {
             check_name(field.name(), kind.columns())?;
         }
-        Ok(Some(Table { batches, kind }))
+        Ok(Some(ArrowTable { batches, kind }))
     }
 
     /// Adds all records; returns how many. Those before a refused one stay added.
@@ -164,14 +164,14 @@ fn check_name(name: &str, known: &[&'static str]) -> PyResult<()> {
 /// The columns of a batch.
 struct Columns<'b> {
     rows: usize,
-    columns: Vec<(&'b str, &'b ArrayRef, Column<'b>)>,
+    columns: Vec<(&'b str, &'b ArrayRef, ArrowColumn<'b>)>,
 }
 
 impl<'b> Columns<'b> {
     fn of(schema: &'b Schema, batch: &'b RecordBatch) -> Result<Columns<'b>, TableError> {
         let columns = schema.fields().iter().zip(batch.columns());
         let columns = columns.map(|(field, values)| {
-            let column = Column::of(values).map_err(|kind| {
+            let column = ArrowColumn::of(values).map_err(|kind| {
                 let name = field.name();
                 TableError::Arrow(ArrowError::SchemaError(format!(
                     "the column {name} has the type {kind}, which no field has"
@@ -188,7 +188,7 @@ impl<'b> Columns<'b> {
     fn add(&self, row: usize, kind: TableKind, sink: &mut impl Sink) -> Result<(), TableError> {
         // The number of the row is set by the caller, who counts those of all batches.
         let refused = |error| TableError::Row(0, error);
-        let row = Row { columns: self, row };
+        let row = BatchRow { columns: self, row };
         let added = match kind {
             TableKind::Companies => sink.add_company(&row.company().map_err(refused)?),
             TableKind::Signals => sink.add_signal(&row.signal().map_err(refused)?),
@@ -199,18 +199,18 @@ impl<'b> Columns<'b> {
 
 /// A row of a batch.
 #[derive(Clone, Copy)]
-struct Row<'c> {
+struct BatchRow<'c> {
     columns: &'c Columns<'c>,
     row: usize,
 }
 
-impl<'c> Row<'c> {
+impl<'c> BatchRow<'c> {
     /// The value of a column as `read` has it; none where the column or the value is not there.
     fn value<T>(
         self,
         field: &'static str,
-        read: impl FnOnce(&'c Column<'c>, usize) -> Result<Option<T>, String>,
-    ) -> Result<Option<T>, FieldError> {
+        read: impl FnOnce(&'c ArrowColumn<'c>, usize) -> Result<Option<T>, String>,
+    ) -> Result<Option<T>, RecordFieldError> {
         let mut columns = self.columns.columns.iter();
         let Some((_, values, column)) = columns.find(|(known, ..)| *known == field) else {
             return Ok(None);
@@ -218,29 +218,31 @@ impl<'c> Row<'c> {
         if values.is_null(self.row) {
             return Ok(None);
         }
-        read(column, self.row).map_err(|reason| FieldError { field, reason })
+        read(column, self.row).map_err(|reason| RecordFieldError { field, reason })
     }
 
-    fn text(self, field: &'static str) -> Result<Option<Cow<'c, str>>, FieldError> {
-        let text = self.value(field, Column::text)?;
+    fn text(self, field: &'static str) -> Result<Option<Cow<'c, str>>, RecordFieldError> {
+        let text = self.value(field, ArrowColumn::text)?;
         Ok(text.map(Cow::Borrowed))
     }
 
-    fn required(self, field: &'static str) -> Result<Cow<'c, str>, FieldError> {
+    fn required(self, field: &'static str) -> Result<Cow<'c, str>, RecordFieldError> {
         self.text(field)?.ok_or_else(|| missing(field))
     }
 
-    fn signal(self) -> Result<Signal<'c>, FieldError> {
-        let id = self.value("id", Column::id)?.ok_or_else(|| missing("id"))?;
+    fn signal(self) -> Result<Signal<'c>, RecordFieldError> {
+        let id = self
+            .value("id", ArrowColumn::id)?
+            .ok_or_else(|| missing("id"))?;
         let mut signal = Signal::new(id, self.required("company_slug")?, self.required("title")?);
         if let Some(slug) = self.text("slug")? {
             signal.slug = slug;
         }
         signal.evidence = self.text("evidence")?;
         signal.category = self.text("category")?;
-        signal.date = self.value("date", Column::date)?;
-        signal.published_at = self.value("published_at", Column::instant)?;
-        signal.updated_at = self.value("updated_at", Column::instant)?;
+        signal.date = self.value("date", ArrowColumn::date)?;
+        signal.published_at = self.value("published_at", ArrowColumn::instant)?;
+        signal.updated_at = self.value("updated_at", ArrowColumn::instant)?;
         signal.activity_url = self.text("activity_url")?;
         signal.author_name = self.text("author_name")?;
         signal.author_title = self.text("author_title")?;
@@ -250,17 +252,17 @@ impl<'c> Row<'c> {
         Ok(signal)
     }
 
-    fn funding(self) -> Result<Option<Funding<'c>>, FieldError> {
+    fn funding(self) -> Result<Option<Funding<'c>>, RecordFieldError> {
         let code = self.text("funding_currency")?;
         let funding = Funding {
             stage: self.text("funding_stage")?,
-            amount: amount(self.value("funding_amount", Column::amount)?)?,
+            amount: amount(self.value("funding_amount", ArrowColumn::amount)?)?,
             currency: code.as_deref().map(currency).transpose()?,
         };
         Ok((funding != Funding::default()).then_some(funding))
     }
 
-    fn hiring(self) -> Result<Option<Hiring<'c>>, FieldError> {
+    fn hiring(self) -> Result<Option<Hiring<'c>>, RecordFieldError> {
         let hiring = Hiring {
             hiring_type: self.text("hiring_type")?,
             job_function: self.text("job_function")?,
@@ -271,24 +273,24 @@ impl<'c> Row<'c> {
         Ok((hiring != Hiring::default()).then_some(hiring))
     }
 
-    fn company(self) -> Result<Company<'c>, FieldError> {
+    fn company(self) -> Result<Company<'c>, RecordFieldError> {
         let mut company = Company::new(self.required("slug")?, self.required("name")?);
         company.about = self.text("about")?;
         company.tagline = self.text("tagline")?;
         company.logo_url = self.text("logo_url")?;
         company.country = self.text("country")?;
         company.city = self.text("city")?;
-        company.employees = self.value("employees", Column::number)?;
+        company.employees = self.value("employees", ArrowColumn::number)?;
         company.industry = self.text("industry")?;
-        company.founded_year = self.value("founded_year", Column::number)?;
+        company.founded_year = self.value("founded_year", ArrowColumn::number)?;
         company.linkedin_url = self.text("linkedin_url")?;
-        company.updated_at = self.value("updated_at", Column::instant)?;
+        company.updated_at = self.value("updated_at", ArrowColumn::instant)?;
         Ok(company)
     }
 }
 
-fn missing(field: &'static str) -> FieldError {
-    FieldError {
+fn missing(field: &'static str) -> RecordFieldError {
+    RecordFieldError {
         field,
         reason: "is missing or null".to_owned(),
     }

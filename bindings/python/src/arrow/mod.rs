@@ -5,5 +5,5 @@ mod input;
 mod output;
 mod values;
 
-pub(crate) use input::{Table, TableKind};
+pub(crate) use input::{ArrowTable, TableKind};
 pub(crate) use output::{BATCH_ROWS, PyArrowStream};

@@ -12,7 +12,7 @@ use self_cell::self_cell;
 use signaldex::{Matches, SignalId, Snapshot};
 
 use super::columns::{COLUMNS, ColumnBuilder, ColumnKind};
-use crate::stream::Wanted;
+use crate::stream::MatchOptions;
 
 /// Rows of a batch, unless the caller says otherwise: enough that what a batch costs is lost among its rows,
 /// few enough that their texts take some tens of megabytes.
@@ -26,14 +26,14 @@ pub(super) const CAPSULE_NAME: &std::ffi::CStr = c"arrow_array_stream";
 /// Matches as an Arrow stream: ``polars.DataFrame(stream)``, ``pyarrow.table(stream)``.
 #[pyclass(name = "ArrowStream", module = "signaldex", frozen)]
 pub(crate) struct PyArrowStream {
-    wanted: Wanted,
+    wanted: MatchOptions,
     columns: Vec<ColumnKind>,
     batch_rows: usize,
 }
 
 impl PyArrowStream {
     pub(crate) fn new(
-        wanted: &Wanted,
+        wanted: &MatchOptions,
         names: Option<&[String]>,
         batch_rows: usize,
     ) -> PyResult<PyArrowStream> {
@@ -85,7 +85,7 @@ impl PyArrowStream {
 }
 
 /// Where the rows of a stream come from.
-enum Rows<'a> {
+enum RowSource<'a> {
     Items(Box<Matches<'a>>),
     /// Where only ids are wanted, no record is read.
     Ids(Box<dyn Iterator<Item = signaldex::Result<SignalId>> + Send + 'a>),
@@ -95,7 +95,7 @@ self_cell!(
     struct RowsCell {
         owner: Arc<Snapshot>,
         #[not_covariant]
-        dependent: Rows,
+        dependent: RowSource,
     }
 );
 
@@ -108,14 +108,14 @@ struct BatchReader {
 }
 
 impl BatchReader {
-    fn new(wanted: &Wanted, columns: Vec<ColumnKind>, batch_rows: usize) -> BatchReader {
+    fn new(wanted: &MatchOptions, columns: Vec<ColumnKind>, batch_rows: usize) -> BatchReader {
         let needs_records = columns.iter().any(|column| column.needs_record());
         let rows = RowsCell::new(Arc::clone(&wanted.snapshot), |snapshot| {
             let matches = wanted.matches(snapshot);
             if needs_records {
-                Rows::Items(Box::new(matches))
+                RowSource::Items(Box::new(matches))
             } else {
-                Rows::Ids(Box::new(matches.ids()))
+                RowSource::Ids(Box::new(matches.ids()))
             }
         });
         let fields: Vec<_> = columns.iter().map(|column| column.field()).collect();
@@ -143,11 +143,11 @@ impl BatchReader {
 /// Appends rows to all columns until a batch is full.
 fn fill(
     builders: &mut [ColumnBuilder],
-    rows: &mut Rows<'_>,
+    rows: &mut RowSource<'_>,
     batch_rows: usize,
 ) -> Result<(), ArrowError> {
     match rows {
-        Rows::Ids(ids) => {
+        RowSource::Ids(ids) => {
             for id in ids.take(batch_rows) {
                 let id = id.map_err(external)?;
                 for builder in &mut *builders {
@@ -155,7 +155,7 @@ fn fill(
                 }
             }
         }
-        Rows::Items(items) => {
+        RowSource::Items(items) => {
             let mut bytes = 0;
             for item in items.take(batch_rows) {
                 let item = item.map_err(external)?;

@@ -19,7 +19,7 @@ const NANOSECONDS_PER_DAY: i128 = 86_400_000_000_000;
 
 /// A column of a kind that records have. It is asked for rows that are not null, and may find that a value
 /// stands for none.
-pub(super) enum Column<'b> {
+pub(super) enum ArrowColumn<'b> {
     Null,
     Text(Texts<'b>),
     /// The number of each row's text, and the texts.
@@ -67,33 +67,33 @@ impl<'b> Texts<'b> {
     }
 }
 
-impl<'b> Column<'b> {
+impl<'b> ArrowColumn<'b> {
     /// The values of a column, or its type where no field has that.
-    pub(super) fn of(array: &'b ArrayRef) -> Result<Column<'b>, &'b DataType> {
+    pub(super) fn of(array: &'b ArrayRef) -> Result<ArrowColumn<'b>, &'b DataType> {
         let kind = array.data_type();
         match kind {
-            DataType::Null => Ok(Column::Null),
+            DataType::Null => Ok(ArrowColumn::Null),
             DataType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary();
                 let texts = Texts::of(dictionary.values().as_ref()).ok_or(kind)?;
                 // Without texts every row is null.
                 let numbers = (!texts.is_empty()).then(|| dictionary.normalized_keys());
-                Ok(Column::Dictionary(numbers.unwrap_or_default(), texts))
+                Ok(ArrowColumn::Dictionary(numbers.unwrap_or_default(), texts))
             }
-            DataType::Float32 | DataType::Float64 => Ok(Column::Float(array)),
-            DataType::Date32 => Ok(Column::Days(array.as_primitive())),
-            DataType::Date64 => Ok(Column::Milliseconds(array.as_primitive())),
-            DataType::Timestamp(unit, _) => Ok(Column::Instant(array, nanoseconds(*unit))),
-            _ if kind.is_integer() => Ok(Column::Number(array)),
-            _ => Texts::of(array.as_ref()).map(Column::Text).ok_or(kind),
+            DataType::Float32 | DataType::Float64 => Ok(ArrowColumn::Float(array)),
+            DataType::Date32 => Ok(ArrowColumn::Days(array.as_primitive())),
+            DataType::Date64 => Ok(ArrowColumn::Milliseconds(array.as_primitive())),
+            DataType::Timestamp(unit, _) => Ok(ArrowColumn::Instant(array, nanoseconds(*unit))),
+            _ if kind.is_integer() => Ok(ArrowColumn::Number(array)),
+            _ => Texts::of(array.as_ref()).map(ArrowColumn::Text).ok_or(kind),
         }
     }
 
     pub(super) fn text(&self, row: usize) -> Result<Option<&'b str>, String> {
         match self {
-            Column::Null => Ok(None),
-            Column::Text(texts) => Ok(texts.get(row)),
-            Column::Dictionary(numbers, texts) => {
+            ArrowColumn::Null => Ok(None),
+            ArrowColumn::Text(texts) => Ok(texts.get(row)),
+            ArrowColumn::Dictionary(numbers, texts) => {
                 let number = numbers.get(row);
                 Ok(number.and_then(|number| texts.get(*number)))
             }
@@ -103,10 +103,10 @@ impl<'b> Column<'b> {
 
     fn whole(&self, row: usize) -> Result<Option<i128>, String> {
         match self {
-            Column::Null => Ok(None),
-            Column::Number(array) => Ok(Some(integer(array, row))),
+            ArrowColumn::Null => Ok(None),
+            ArrowColumn::Number(array) => Ok(Some(integer(array, row))),
             // A column with nulls becomes one of floats on its way through pandas.
-            Column::Float(array) => match float(array, row) {
+            ArrowColumn::Float(array) => match float(array, row) {
                 number if number.is_nan() => Ok(None),
                 number if number.fract() == 0.0 && number.abs() <= EXACT_FLOAT_MAX => {
                     Ok(Some(number as i128))
@@ -127,7 +127,7 @@ impl<'b> Column<'b> {
 
     /// An id: a number, or its digits.
     pub(super) fn id(&self, row: usize) -> Result<Option<SignalId>, String> {
-        if matches!(self, Column::Text(_) | Column::Dictionary(..)) {
+        if matches!(self, ArrowColumn::Text(_) | ArrowColumn::Dictionary(..)) {
             let parse = |text: &str| {
                 text.parse()
                     .map_err(|error: ParseIdError| error.to_string())
@@ -143,7 +143,7 @@ impl<'b> Column<'b> {
 
     pub(super) fn amount(&self, row: usize) -> Result<Option<f64>, String> {
         match self {
-            Column::Float(array) => Ok(Some(float(array, row))),
+            ArrowColumn::Float(array) => Ok(Some(float(array, row))),
             _ => Ok(self.whole(row)?.map(|number| number as f64)),
         }
     }
@@ -158,7 +158,7 @@ impl<'b> Column<'b> {
     /// A date; an instant is one where it is midnight.
     pub(super) fn date(&self, row: usize) -> Result<Option<Date>, String> {
         let days = match self {
-            Column::Days(array) => Some(i128::from(array.value(row))),
+            ArrowColumn::Days(array) => Some(i128::from(array.value(row))),
             _ => match self.nanoseconds(row)? {
                 Some(nanoseconds) if nanoseconds % NANOSECONDS_PER_DAY != 0 => {
                     return Err("has a time of day".to_owned());
@@ -176,9 +176,11 @@ impl<'b> Column<'b> {
     /// Nanoseconds since 1970.
     fn nanoseconds(&self, row: usize) -> Result<Option<i128>, String> {
         let (ticks, unit) = match self {
-            Column::Null => return Ok(None),
-            Column::Instant(array, unit) => (ticks(array, row), *unit),
-            Column::Milliseconds(array) => (array.value(row), nanoseconds(TimeUnit::Millisecond)),
+            ArrowColumn::Null => return Ok(None),
+            ArrowColumn::Instant(array, unit) => (ticks(array, row), *unit),
+            ArrowColumn::Milliseconds(array) => {
+                (array.value(row), nanoseconds(TimeUnit::Millisecond))
+            }
             _ => return Err("is not an instant".to_owned()),
         };
         Ok(Some(i128::from(ticks) * unit))
