@@ -7,14 +7,14 @@ use super::words::{phrase, push_word};
 
 /// The kind of a signal, which is also its category, unless the category is missing.
 #[derive(Clone, Copy)]
-pub(super) struct Kind {
+pub(super) struct StoryKind {
     pub(super) category: &'static str,
     titles: &'static [&'static str],
     evidence: &'static [&'static str],
 }
 
 /// A random kind, weighted by share.
-pub(super) fn kind(random: &mut Random) -> Kind {
+pub(super) fn kind(random: &mut Random) -> StoryKind {
     random.weighted(KINDS)
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Facts<'a> {
 }
 
 /// A title of 5 to 12 words; fewer in scripts without spaces.
-pub(super) fn title(random: &mut Random, kind: Kind, facts: &Facts<'_>) -> String {
+pub(super) fn title(random: &mut Random, kind: StoryKind, facts: &Facts<'_>) -> String {
     let mut title = String::with_capacity(96);
     if random.below(1000) < FOREIGN_PER_THOUSAND {
         expand(random.pick(FOREIGN_TITLES), facts, random, &mut title);
@@ -43,7 +43,7 @@ pub(super) fn title(random: &mut Random, kind: Kind, facts: &Facts<'_>) -> Strin
 }
 
 /// One to three sentences.
-pub(super) fn evidence(random: &mut Random, kind: Kind, facts: &Facts<'_>) -> String {
+pub(super) fn evidence(random: &mut Random, kind: StoryKind, facts: &Facts<'_>) -> String {
     let mut evidence = String::with_capacity(288);
     expand(random.pick(kind.evidence), facts, random, &mut evidence);
     for _ in 0..random.pick(REMARK_COUNTS) {
@@ -133,8 +133,8 @@ fn push_person(random: &mut Random, out: &mut String) {
 
 /// The kinds with their shares in percent.
 #[rustfmt::skip]
-const KINDS: &[(u64, Kind)] = &[
-    (25, Kind {
+const KINDS: &[(u64, StoryKind)] = &[
+    (25, StoryKind {
         category: "hiring",
         titles: &[
             "{company} is hiring a {role}",
@@ -152,7 +152,7 @@ const KINDS: &[(u64, Kind)] = &[
             "\"We are growing and need a {role} for {phrase},\" writes {person} of {company}.",
         ],
     }),
-    (14, Kind {
+    (14, StoryKind {
         category: "launch",
         titles: &[
             "{company} launches {phrase} {word}",
@@ -166,7 +166,7 @@ const KINDS: &[(u64, Kind)] = &[
             "The new {word} of {company} combines {phrase} with {phrase}.",
         ],
     }),
-    (12, Kind {
+    (12, StoryKind {
         category: FUNDING,
         titles: &[
             "{company} raises {amount} {stage}",
@@ -182,7 +182,7 @@ const KINDS: &[(u64, Kind)] = &[
             "According to a filing, {company} received {amount} from existing investors.",
         ],
     }),
-    (11, Kind {
+    (11, StoryKind {
         category: "partnership",
         titles: &[
             "{company} partners with {word} {word}",
@@ -195,7 +195,7 @@ const KINDS: &[(u64, Kind)] = &[
             "The partnership covers {phrase} and runs for {number} months.",
         ],
     }),
-    (9, Kind {
+    (9, StoryKind {
         category: "product",
         titles: &[
             "{company} adds {phrase} to {word}",
@@ -208,7 +208,7 @@ const KINDS: &[(u64, Kind)] = &[
             "Customers had asked for {phrase}; it is now part of every plan of {company}.",
         ],
     }),
-    (8, Kind {
+    (8, StoryKind {
         category: "expansion",
         titles: &[
             "{company} expands to {place}",
@@ -221,7 +221,7 @@ const KINDS: &[(u64, Kind)] = &[
             "After a year of growth in {phrase}, {company} moves into {place}.",
         ],
     }),
-    (6, Kind {
+    (6, StoryKind {
         category: "leadership",
         titles: &[
             "{company} appoints {person} as {role}",
@@ -234,7 +234,7 @@ const KINDS: &[(u64, Kind)] = &[
             "{company} announced that {person} takes over {phrase} from {person}.",
         ],
     }),
-    (4, Kind {
+    (4, StoryKind {
         category: "acquisition",
         titles: &[
             "{company} acquires {word} {word}",
@@ -246,7 +246,7 @@ const KINDS: &[(u64, Kind)] = &[
             "The acquisition gives {company} access to {phrase} and customers in {place}.",
         ],
     }),
-    (4, Kind {
+    (4, StoryKind {
         category: "award",
         titles: &[
             "{company} wins {word} award for {phrase}",
@@ -258,7 +258,7 @@ const KINDS: &[(u64, Kind)] = &[
             "{company} was chosen from {number} entries, {person} said.",
         ],
     }),
-    (3, Kind {
+    (3, StoryKind {
         category: "event",
         titles: &[
             "Meet {company} at {word} summit",
@@ -270,7 +270,7 @@ const KINDS: &[(u64, Kind)] = &[
             "{person} speaks about {phrase} before {number} guests.",
         ],
     }),
-    (2, Kind {
+    (2, StoryKind {
         category: "research",
         titles: &[
             "{company} publishes study on {phrase}",
@@ -281,7 +281,7 @@ const KINDS: &[(u64, Kind)] = &[
             "{person} and colleagues describe a method for {phrase}.",
         ],
     }),
-    (2, Kind {
+    (2, StoryKind {
         category: "regulation",
         titles: &[
             "{company} receives {word} approval in {place}",
