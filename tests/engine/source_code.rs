@@ -170,8 +170,8 @@ fn test_items(code: &str) -> Vec<Range<usize>> {
 /// The length of an item, its attributes included: up to its semicolon or closing brace, or for a
 /// field to the comma at the end of its line.
 fn item_length(code: &str) -> usize {
-    let lines = code.lines().map(str::trim);
-    let first = lines.skip_while(|line| line.starts_with("#[")).next();
+    let mut lines = code.lines().map(str::trim);
+    let first = lines.find(|line| !line.starts_with("#["));
     let is_field = first.is_some_and(|line| line.ends_with(','));
     let mut depth = 0_usize;
     for (at, letter) in code.char_indices() {
