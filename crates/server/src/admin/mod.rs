@@ -95,7 +95,7 @@ impl Admin {
 }
 
 /// Serves the dashboard, the search page and `/metrics`, until the future is dropped. Requests to foreign hosts
-/// are answered 403, see [`Service::allow_admin_hosts`].
+/// are answered 403, see [`Service::allow_admin_hosts`](crate::Service::allow_admin_hosts).
 pub async fn serve_admin(listener: TcpListener, admin: Admin) {
     let routes = admin_host::guarded(admin.router(), admin.0.service.clone());
     serve_routes(listener, routes).await;
