@@ -11,7 +11,7 @@ use crate::client;
 use crate::program::{launch, program};
 
 /// Commands that something else runs, by how they begin, and what does.
-const ELSEWHERE: [(&str, &str); 14] = [
+const ELSEWHERE: [(&str, &str); 17] = [
     ("cargo ", ".ci/run"),
     ("git clone ", "tests/first_hour.sh"),
     (".ci/run", ".ci/run"),
@@ -24,6 +24,18 @@ const ELSEWHERE: [(&str, &str); 14] = [
     ("SIGNALDEX_", "docs/testing.md"),
     ("export ", "crates/server/tests/service/guide.rs"),
     ("signaldex shard ", "crates/cli/tests/cluster/fixture.rs"),
+    (
+        "signaldex update --shards ",
+        "crates/cli/tests/cluster/updates.rs",
+    ),
+    (
+        "signaldex verify --shards ",
+        "crates/cli/tests/cluster/updates.rs",
+    ),
+    (
+        "signaldex compact --shards ",
+        "crates/cli/tests/cluster/updates.rs",
+    ),
     (
         "signaldex publish-shards ",
         "crates/cli/tests/cluster/fixture.rs",
