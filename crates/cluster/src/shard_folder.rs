@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use signaldex::{Digest, Error, Index, Result, Snapshot};
+use signaldex::{Digest, Error, Index, IndexId, Result, Snapshot};
 
 use super::generation::SHARDS_MAX;
 
@@ -97,20 +97,15 @@ impl ShardFolder {
         }
     }
 
-    /// Describes a folder whose indexes have been built.
-    pub(super) fn create(folder: &Path, shards: u32) -> Result<ShardFolder> {
-        let mut identities = Vec::new();
-        for shard in 0..shards {
-            let index = Index::open(shard_directory(folder, shard))?;
-            identities.push(index.snapshot().identity().to_string());
-        }
+    /// Describes a folder, whose indexes have been built and have these identities.
+    pub(super) fn describe(folder: &Path, indexes: &[IndexId]) -> Result<()> {
         // Each index has random bytes for its identity, so those of the folder are random, too.
+        let identities: String = indexes.iter().map(IndexId::to_string).collect();
         let description = Description {
-            identity: Digest::of(identities.concat().as_bytes()),
-            shards,
+            identity: Digest::of(identities.as_bytes()),
+            shards: indexes.len() as u32,
         };
-        description.write(folder)?;
-        ShardFolder::open(folder)
+        description.write(folder)
     }
 
     /// The number of shards.

@@ -32,7 +32,8 @@ pub(super) fn check_all(shards: &[Arc<Snapshot>]) -> Result<()> {
 }
 
 /// Checks what has changed in some shards since positions in their feeds of changes: their companies, and that no
-/// changed signal is in another shard. Where a position does not belong to its shard any more, everything is checked.
+/// changed signal is in another shard. Where there is no position, or it does not belong to its shard any more, everything
+/// is checked: that reads no record of a signal.
 ///
 /// # Errors
 /// As [`check_all`].
@@ -46,8 +47,8 @@ pub(super) fn check_changed(
     let everything = Filter::default();
     for (shard, since) in changed {
         let snapshot = &shards[*shard as usize];
-        let since = since.unwrap_or(Position::START);
-        let Ok(changes) = snapshot.changes(&everything, Date::MIN, &since) else {
+        let changes = since.map(|since| snapshot.changes(&everything, Date::MIN, &since));
+        let Some(Ok(changes)) = changes else {
             return check_all(shards);
         };
         check_companies(snapshot, *shard, count)?;

@@ -48,11 +48,13 @@ impl Splitter {
     /// # Errors
     /// As [`IndexBuilder::finish`]. The folder is not one of shards then.
     pub fn finish(self) -> Result<Vec<u64>> {
-        let shards = self.builders.len() as u32;
-        let finish = |builder: IndexBuilder| Ok(builder.finish()?.snapshot().signal_count());
-        let counts = self.builders.into_iter().map(finish);
-        let counts = counts.collect::<Result<_>>()?;
-        ShardFolder::create(&self.folder, shards)?;
+        let (mut counts, mut indexes) = (Vec::new(), Vec::new());
+        for builder in self.builders {
+            let snapshot = builder.finish()?.snapshot();
+            counts.push(snapshot.signal_count());
+            indexes.push(snapshot.identity());
+        }
+        ShardFolder::describe(&self.folder, &indexes)?;
         Ok(counts)
     }
 

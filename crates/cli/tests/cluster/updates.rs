@@ -290,14 +290,14 @@ fn shards_that_break_a_rule_are_not_published() {
         told.contains("shard 0") && told.contains("shard 1"),
         "{told}"
     );
-    // The update that the error names mends it.
+    // The update that the error names fixes it.
     let signal = json!({"id": copy.id.to_string(), "slug": "moved", "companySlug": copy.company_slug, "title": "moved"});
     write_lines(&fixture.path("again.jsonl"), [signal]);
-    let mut mend = program();
-    mend.args(["update", "--shards"])
+    let mut fix = program();
+    fix.args(["update", "--shards"])
         .arg(&parts)
         .arg("--signals");
-    run(mend.arg(fixture.path("again.jsonl")));
+    run(fix.arg(fixture.path("again.jsonl")));
     assert!(publish(&fixture, 4, &[]).contains("generation 2 is published"));
     // A company of another shard.
     let mut writer = indexes[2].writer().expect("a writer");
