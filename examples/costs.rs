@@ -60,9 +60,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("Snapshot::contains", || snapshot.contains(id));
     measure("Snapshot::signal", || snapshot.signal(id).is_ok());
     measure("Snapshot::company", || snapshot.company(&slug).is_ok());
-    measure("Snapshot::unknown_values", || {
-        snapshot.unknown_values(filter)
-    });
+    measure("Snapshot::hints", || snapshot.hints(&query, true));
+    // Eight of them, the dearest kinds first.
+    let mistaken = Query::from_query_string(
+        "country=germny&industry=softwear&fundingStage=sead&categories=foundng&companies=Nobody Inc,Pomelora SARL&all=zebraa gnuu",
+    )?;
+    measure("Snapshot::hints, 8", || snapshot.hints(&mistaken, true));
     commit(&index, &corpus)?;
     Ok(())
 }

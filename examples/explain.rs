@@ -35,8 +35,8 @@ fn search(snapshot: &Snapshot, query: &Query, today: Date) -> Result<Page> {
         let (rows, blocks) = (page.rows_checked(), page.blocks_visited());
         let filter = query.filter().canonical();
         tracing::warn!(filter, ?took, rows, blocks, %plan, "slow search");
-        for value in &plan.unknown {
-            tracing::warn!("{value}");
+        for hint in &plan.hints {
+            tracing::warn!("{hint}");
         }
     }
     Ok(page)

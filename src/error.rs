@@ -12,10 +12,12 @@ use crate::text::quoted;
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// How to move an index to another format.
+pub(crate) const OTHER_FORMAT_HINT: &str = "`signaldex dump` of the release that wrote it, and `signaldex build` of this one, move its records";
+
 /// Why an index could not be built, opened, read or changed.
 ///
-/// `{}` shows what went wrong and in which file. The error of the operating system or the object store
-/// is the [`source`](std::error::Error::source). `{:#}` shows both on one line.
+/// `{}` shows what went wrong and in which file. The error of the operating system is the [`source`](std::error::Error::source). `{:#}` shows both on one line.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -45,16 +47,12 @@ pub enum ErrorKind {
     Invalid,
     /// A signal names an unknown company and was not added.
     UnknownCompany,
-    /// Another writer has locked the index, or another prune the store.
+    /// Another writer has locked the index.
     Locked,
     /// A limit of the format was reached, such as the number of rows in a segment.
     Full,
     /// The writer failed earlier and must be opened again.
     Poisoned,
-    /// The object store refused a request or could not be reached.
-    Store,
-    /// The generation to publish already exists with different content, or the store has a later one.
-    Taken,
 }
 
 impl Error {
@@ -96,7 +94,7 @@ impl Error {
     }
 
     /// A file that something else wrote: [`Foreign`](ErrorKind::Foreign).
-    pub fn foreign(reason: impl Into<String>) -> Error {
+    pub(crate) fn foreign(reason: impl Into<String>) -> Error {
         Error::new(ErrorKind::Foreign, reason)
     }
 
@@ -156,28 +154,15 @@ impl Error {
         Error::new(ErrorKind::Poisoned, reason)
     }
 
-    /// An error of the object store. The reason is shown to untrusted clients, so it names only objects of
-    /// the store; the source may say more.
+    /// An error of something that the index is written to or read from, and that is not a file.
     #[cfg(feature = "replicate")]
-    pub(crate) fn store(
+    pub(crate) fn with_source(
         reason: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Error {
-        let mut error = Error::new(ErrorKind::Store, reason);
+        let mut error = Error::new(ErrorKind::Io, reason);
         error.0.source = Some(source.into());
         error
-    }
-
-    #[cfg(feature = "replicate")]
-    pub(crate) fn being_pruned() -> Error {
-        let reason =
-            "another prune is at work in this store, or one was killed less than ten minutes ago";
-        Error::new(ErrorKind::Locked, reason)
-    }
-
-    /// What is to be published exists with other content: [`Taken`](ErrorKind::Taken).
-    pub fn taken(reason: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Taken, reason)
     }
 
     /// Adds what the error is about, such as the name of an object in a store, before the reason.

@@ -120,7 +120,7 @@
 //!
 //! # What it does
 //!
-//! - **Filters** that combine: words, phrases, any-of and excluded words of titles; companies by
+//! - **Filters** that combine: words, prefix words (`robot*`), phrases, any-of and excluded words of titles; companies by
 //!   name or slug; country, industry, size, category, hiring attributes, funding; dates and
 //!   amounts; ids. [`Query`] takes them as a query string or through a typed builder, and
 //!   [`Filter::matches`] says in plain code what they mean.
@@ -135,7 +135,7 @@
 //!
 //! Not a ranking engine: results are in the order of ids, and nothing is scored. Not a store of
 //! arbitrary documents: the fields are those of [`Signal`] and [`Company`]. Not semantic: words
-//! match as analysed by [`text`], without stemming or synonyms.
+//! match as analysed by [`text`], whole or by their beginning, without stemming or synonyms.
 //!
 //! # Map
 //!
@@ -149,6 +149,8 @@
 //! | serve it from several machines | `replicate` (feature `replicate`) |
 //! | serve it over HTTP, metered | the crate `signaldex-server` |
 //! | serve what is too large for one machine | the crate `signaldex-cluster` |
+//! | compute on columns of matches | [`SegmentColumns`], [`RowBlock`] |
+//! | ask in SQL | the crate `signaldex-sql` |
 //! | know what each call costs | [`choosing_an_entry_point`] |
 //! | try something out | `sample` (feature `json`), the crate `signaldex-synthetic` |
 //!
@@ -190,6 +192,8 @@ pub mod query;
 pub mod replicate;
 #[cfg(feature = "json")]
 pub mod sample;
+#[cfg(feature = "json")]
+mod tables;
 pub mod text;
 
 #[cfg(doc)]
@@ -199,9 +203,10 @@ pub mod choosing_an_entry_point {}
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Result};
 pub use index::{
-    Change, Changes, CommitReport, CompanyDeletion, FacetCount, Facets, Found, Ids, Index,
-    IndexBuilder, IndexId, IndexStatistics, Matches, Page, Pages, ParsePositionError, Position,
-    PositionError, Refreshed, Snapshot, Writer,
+    Change, ChangeKind, Changes, CommitReport, CompanyDeletion, FacetCount, FacetCounters,
+    FacetDictionary, Facets, Found, Ids, Index, IndexBuilder, IndexId, IndexStatistics, Matches,
+    Page, Pages, ParsePositionError, Position, PositionError, Refreshed, RowBlock, SegmentColumns,
+    Snapshot, Writer,
 };
 #[cfg(feature = "__strategies")]
 #[doc(hidden)]
@@ -209,9 +214,8 @@ pub use plan::Strategies;
 pub use plan::{
     Cost, Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation,
 };
-pub use query::{Facet, FacetQuery, Filter, Query, UnknownValue};
+pub use query::{Facet, FacetQuery, Filter, Query};
 pub use saved::{MatchedSignal, MatchedSignals, SavedSearches};
-pub use segment::Added;
 pub use signal::{
     Company, CompanyProfile, Currency, Funding, Hiring, Item, ParseCurrencyError, ParseIdError,
     ParseSizeError, Signal, SignalId, SizeBucket,

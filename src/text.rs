@@ -1,50 +1,69 @@
 //! The text analysis that titles, company names and text filters share.
 //!
-//! A text becomes terms in these steps:
+//! Folding, repeated until nothing changes:
 //!
-//! 1. compatibility composition (NFKC): ligatures, full-width letters and the like become plain;
-//! 2. full case folding ("Straße" and "STRASSE" meet at "strasse");
-//! 3. the marks U+0300 to U+036F after Latin letters are removed ("café" becomes "cafe";
-//!    Japanese and Cyrillic keep theirs), and the rest is composed again (NFC);
-//! 4. the text is split at Unicode word boundaries ([UAX #29]); a word has at least one letter or
-//!    digit, and a space that carries a vowel sign is not part of it;
-//! 5. a possessive ending (`'s` or `’s`) is dropped, and so are the dots of an acronym of single
-//!    letters ("u.s." becomes "us");
-//! 6. a word of a single letter takes a `+`, `++` or `#` right after it ("c++", "f#").
+//! 1. the signs ™ ® ℠ © ℗ and all of Unicode's Default_Ignorable_Code_Point (soft hyphens, zero-width characters and
+//!    the like) are dropped;
+//! 2. curly and other apostrophes become `'`;
+//! 3. compatibility composition (NFKC) and full case folding: ligatures, full-width letters and the like become plain,
+//!    and "Straße" and "STRASSE" meet at "strasse";
+//! 4. the marks U+0300 to U+036F after Latin letters are removed ("café" becomes "cafe"; Japanese and Cyrillic keep
+//!    theirs), the Latin letters that are left become plain ("Łódź" becomes "lodz", "Ørsted" becomes "orsted"), and the
+//!    rest is composed again (NFC).
 //!
-//! There is no stemming and there are no stop words. Analysing a term returns the same term, so queries
-//! and titles always agree.
+//! Words are those of [UAX #29] that have a letter or digit, with these rules:
+//!
+//! 5. each character of Hangul with its marks is a word of its own, as one of Han is;
+//! 6. the dots of an acronym of single letters are dropped ("u.s." becomes "us"); in other words, a dot or colon
+//!    between letters ends a word ("cars.com" becomes "cars" and "com");
+//! 7. possessive endings (`'s`) are dropped;
+//! 8. a single Latin, Greek or Cyrillic letter takes a `+`, `++` or `#` right after it ("c++", "f#");
+//! 9. other apostrophes are dropped ("o'reilly" becomes "oreilly"). The marks on a dot or apostrophe go with it.
+//!
+//! This is the primary form of a word. It may have alternates, by which the word alone is found as well: the word with
+//! its apostrophes left out, where a possessive was dropped ("mcdonald's": mcdonald, alternate mcdonalds); what follows
+//! a French or Italian elision ("l'oreal": loreal, alternate oreal).
+//!
+//! There is no stemming and there are no stop words. Analysing a form returns the same form, so queries and titles
+//! always agree.
 //!
 //! ```
-//! use signaldex::text::terms;
+//! use signaldex::text::{terms, words};
 //!
 //! assert_eq!(terms("Café Zürich's C++ team, U.S.-based"), ["cafe", "zurich", "c++", "team", "us", "based"]);
 //! assert_eq!(terms("AI-powered R&D"), ["ai", "powered", "r", "d"]);
+//! assert_eq!(words("L’Oréal"), [["loreal", "oreal"]]);
 //! ```
 //!
 //! [UAX #29]: https://www.unicode.org/reports/tr29/
 
 use std::borrow::Cow;
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
-use unicode_segmentation::UnicodeSegmentation;
-
+mod folding;
+mod forms;
 mod latin;
+mod letters;
+mod name;
 mod nearest;
+mod origins;
 mod quoting;
 mod words;
 
+pub(crate) use forms::Form;
+pub use name::{CompanyName, is_company_name};
+pub(crate) use name::{is_left_out_of_names, name_words, visit_name_forms};
 pub(crate) use nearest::did_you_mean;
 pub use nearest::nearest_name;
+pub(crate) use origins::ranges_of_words;
 pub use quoting::{QUOTED_CHARS_MAX, quoted, shortened};
 
-use words::{LatinWords, Word};
+use folding::folded;
+use words::{LatinWords, unicode_words};
 
 /// The version of the analysis, stored in every segment: terms of another version would not be found.
 pub const ANALYSIS_VERSION: u16 = 1;
 
-/// The terms of a text, in order.
+/// The terms of a text: the primary forms of its words, in order.
 ///
 /// ```
 /// use signaldex::text::terms;
@@ -60,6 +79,30 @@ pub fn terms(text: &str) -> Vec<String> {
     terms
 }
 
+/// The words of a text, in order: of each the primary form, then its alternates. A word alone is found by each of them,
+/// a phrase by primary forms next to each other.
+///
+/// ```
+/// use signaldex::text::words;
+///
+/// assert_eq!(words("McDonald's hires"), [vec!["mcdonald", "mcdonalds"], vec!["hires"]]);
+/// ```
+///
+/// Cost: two allocations a word.
+pub fn words(text: &str) -> Vec<Vec<String>> {
+    words_of(|sink| visit_forms(text, sink))
+}
+
+/// The words of the forms that `visit` gives, each with its forms.
+fn words_of(visit: impl FnOnce(&mut dyn FnMut(Form<'_>))) -> Vec<Vec<String>> {
+    let mut words: Vec<Vec<String>> = Vec::new();
+    visit(&mut |form| match words.last_mut() {
+        Some(word) if form.is_alternate => word.push(form.text.to_owned()),
+        _ => words.push(vec![form.text.to_owned()]),
+    });
+    words
+}
+
 /// Calls `sink` with each term of `text`, in order.
 ///
 /// ```
@@ -69,33 +112,52 @@ pub fn terms(text: &str) -> Vec<String> {
 /// ```
 ///
 /// Cost: for ASCII text one pass; a word with other Latin letters takes two, and a word in another script
-/// is normalised first, at some fifty times the cost.
+/// is folded first, at some fifty times the cost.
 pub fn analyze(text: &str, mut sink: impl FnMut(&str)) {
+    visit_forms(text, |form| {
+        if !form.is_alternate {
+            sink(form.text);
+        }
+    });
+}
+
+/// Calls `sink` with each form of each word of `text`, in order, the primary one of a word first.
+pub(crate) fn visit_forms(text: &str, mut sink: impl FnMut(Form<'_>)) {
     let mut buffer = String::new();
     if text.is_ascii() {
-        emit(text, LatinWords::new(text), &mut buffer, &mut sink);
+        visit_forms_of(&latin::with_apostrophes(text), true, &mut buffer, &mut sink);
         return;
     }
-    // No term spans a space, so the fastest path is chosen for each word.
+    // No word spans a space, so the fastest path is chosen for each part.
     for part in text.split(' ').filter(|part| !part.is_empty()) {
-        if part.is_ascii() {
-            emit(part, LatinWords::new(part), &mut buffer, &mut sink);
-        } else if let Some(part) = latin::folded(part) {
-            emit(&part, LatinWords::new(&part), &mut buffer, &mut sink);
-        } else {
-            let part = normalized(part);
-            emit(&part, unicode_words(&part), &mut buffer, &mut sink);
-        }
+        let (part, is_latin) = folded_part(part);
+        visit_forms_of(&part, is_latin, &mut buffer, &mut sink);
     }
 }
 
-/// The words of normalised text.
-fn unicode_words(text: &str) -> impl Iterator<Item = Word> {
-    text.unicode_word_indices().map(|(start, word)| Word {
-        start,
-        end: start + word.len(),
-        is_plain: false,
-    })
+/// A part of a text, folded but for the letter case of ASCII, and whether all its letters are ASCII.
+fn folded_part(part: &str) -> (Cow<'_, str>, bool) {
+    if part.is_ascii() {
+        (latin::with_apostrophes(part), true)
+    } else if let Some(part) = latin::folded(part) {
+        (Cow::Owned(part), true)
+    } else {
+        (Cow::Owned(folded(part)), false)
+    }
+}
+
+/// Visits the forms of a folded text.
+fn visit_forms_of(
+    text: &str,
+    is_latin: bool,
+    buffer: &mut String,
+    sink: &mut impl FnMut(Form<'_>),
+) {
+    if is_latin {
+        forms::visit(text, LatinWords::new(text), buffer, sink);
+    } else {
+        forms::visit(text, unicode_words(text), buffer, sink);
+    }
 }
 
 /// Trims `text` and replaces each run of white space by one space.
@@ -139,8 +201,7 @@ fn is_tidy(text: &str) -> bool {
 }
 
 /// The key by which countries, industries, funding stages and whole company names compare equal:
-/// folded as titles are (NFKC, full case folding, no marks on Latin letters), with ASCII
-/// apostrophes, trimmed and single-spaced.
+/// folded as titles are (steps 1 to 4 of the [analysis](self)), trimmed and single-spaced.
 ///
 /// ```
 /// use signaldex::text::fold_value;
@@ -149,174 +210,30 @@ fn is_tidy(text: &str) -> bool {
 /// assert_eq!(fold_value("Côte d’Ivoire"), "cote d'ivoire");
 /// ```
 pub fn fold_value(text: &str) -> Cow<'_, str> {
-    if is_lower_case_word(text) {
+    if is_folded_word(text) {
         return Cow::Borrowed(text);
     }
     if !text.is_ascii() {
-        let folded = latin::folded(text).unwrap_or_else(|| normalized(text));
-        let folded = folded.replace(TYPOGRAPHIC_APOSTROPHES, "'");
+        let folded = latin::folded(text).unwrap_or_else(|| folded(text));
         return Cow::Owned(tidy(&folded).into_owned());
     }
     let tidied = tidy(text);
-    if tidied.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        Cow::Owned(tidied.to_ascii_lowercase())
-    } else {
+    if tidied.bytes().all(is_folded) {
         tidied
+    } else {
+        Cow::Owned(latin::with_apostrophes(&tidied).to_ascii_lowercase())
     }
 }
 
-/// Whether a text is one ASCII word without upper-case letters, as slugs and most values are.
-fn is_lower_case_word(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    bytes.all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase())
+/// Whether a text is one ASCII word that is folded, as slugs and most values are.
+fn is_folded_word(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_graphic() && is_folded(byte))
 }
 
-/// The characters that word processors and some keyboards produce for an apostrophe: the quotation
-/// marks U+2018 and U+2019, and the modifier letter U+02BC.
-const TYPOGRAPHIC_APOSTROPHES: [char; 3] = ['\u{2018}', '\u{2019}', '\u{2BC}'];
-
-/// Turns the words of normalised (or ASCII) text into terms.
-fn emit(
-    text: &str,
-    words: impl Iterator<Item = Word>,
-    buffer: &mut String,
-    sink: &mut impl FnMut(&str),
-) {
-    let mut taken = 0;
-    for word in words {
-        // Skip an ending that the previous word has already taken.
-        if word.start < taken {
-            continue;
-        }
-        let written = &text[word.start..word.end];
-        taken = word.end;
-        if word.is_plain && !written.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            sink(written);
-            continue;
-        }
-        buffer.clear();
-        // Unicode makes one word of a space and a mark on it, but people type the mark after other words.
-        buffer.push_str(written.trim_start());
-        buffer.make_ascii_lowercase();
-        if !word.is_plain {
-            taken += finish_term(buffer, &text[word.end..]);
-        }
-        sink(buffer);
-    }
-}
-
-/// Steps 5 and 6 of the analysis. Returns how much of the text after the word belongs to the term.
-fn finish_term(term: &mut String, rest: &str) -> usize {
-    drop_possessive(term);
-    let mut followed = 0;
-    if drop_acronym_dots(term) {
-        followed = usize::from(rest.starts_with('.'));
-    } else if is_single_letter(term) {
-        let sign = operator(rest);
-        term.push_str(sign);
-        followed = sign.len();
-    }
-    followed + possessive_length(&rest[followed..], followed)
-}
-
-/// Drops a final `'s` or `’s`, unless nothing else would be left.
-fn drop_possessive(term: &mut String) {
-    while let Some(length) = ["'s", "\u{2019}s"]
-        .iter()
-        .filter(|ending| term.ends_with(**ending))
-        .map(|ending| term.len() - ending.len())
-        .find(|&length| length > 0)
-    {
-        term.truncate(length);
-    }
-}
-
-/// Drops the dots of an acronym of single letters. Returns whether the term was one.
-fn drop_acronym_dots(term: &mut String) -> bool {
-    let is_acronym = term.contains('.') && term.split('.').all(is_single_letter);
-    if is_acronym {
-        term.retain(|letter| letter != '.');
-    }
-    is_acronym
-}
-
-fn is_single_letter(text: &str) -> bool {
-    let mut letters = text.chars();
-    letters.next().is_some_and(char::is_alphabetic) && letters.next().is_none()
-}
-
-/// The `+`, `++` or `#` that belongs to the single letter before it.
-fn operator(rest: &str) -> &'static str {
-    ["++", "+", "#"]
-        .into_iter()
-        .find(|sign| rest.starts_with(sign))
-        .unwrap_or_default()
-}
-
-/// The length of a possessive ending after a sign or a dot ("C++'s", "U.S.'s"), which word boundaries
-/// separate from its word.
-fn possessive_length(rest: &str, followed: usize) -> usize {
-    if followed == 0 {
-        return 0;
-    }
-    let ending = ["'s", "'S", "\u{2019}s", "\u{2019}S"]
-        .into_iter()
-        .find(|ending| {
-            let next = rest
-                .strip_prefix(ending)
-                .and_then(|tail| tail.chars().next());
-            rest.starts_with(ending) && !next.is_some_and(|c| c.is_alphanumeric() || c == '_')
-        });
-    ending.map_or(0, str::len)
-}
-
-/// Steps 1 to 3 of the analysis, repeated until nothing changes: for a handful of characters, folding
-/// yields text that NFKC changes again.
-fn normalized(text: &str) -> String {
-    let mut text = without_latin_marks(&folded(text));
-    for _ in 0..FOLDING_ROUNDS_MAX {
-        let next = without_latin_marks(&folded(&text));
-        if next == text {
-            break;
-        }
-        text = next;
-    }
-    text
-}
-
-/// Upper bound of rounds; two suffice for all of Unicode 16.
-const FOLDING_ROUNDS_MAX: usize = 4;
-
-/// NFKC and full case folding.
-fn folded(text: &str) -> String {
-    let composed: String = text.nfkc().collect();
-    let folded = caseless::default_case_fold_str(&composed);
-    folded.nfkc().collect()
-}
-
-fn without_latin_marks(text: &str) -> String {
-    let mut is_behind_latin = false;
-    let kept = text.nfd().filter(|&letter| {
-        if matches!(letter, '\u{300}'..='\u{36F}') {
-            return !is_behind_latin;
-        }
-        if !is_combining_mark(letter) {
-            is_behind_latin = is_latin(letter);
-        }
-        true
-    });
-    let kept: String = kept.collect();
-    kept.nfc().collect()
-}
-
-/// Whether a character is a letter of the Latin script (Unicode's Scripts.txt, without what NFKC
-/// replaces).
-fn is_latin(letter: char) -> bool {
-    matches!(letter,
-        'a'..='z' | 'A'..='Z' | '\u{AA}' | '\u{BA}' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}'
-        | '\u{F8}'..='\u{2B8}' | '\u{1D00}'..='\u{1D25}' | '\u{1D6B}'..='\u{1D77}'
-        | '\u{1D79}'..='\u{1DBE}' | '\u{1E00}'..='\u{1EFF}' | '\u{2C60}'..='\u{2C7F}'
-        | '\u{A722}'..='\u{A787}' | '\u{A78B}'..='\u{A7FF}' | '\u{AB30}'..='\u{AB64}')
+/// Whether folding leaves an ASCII character as it is.
+fn is_folded(byte: u8) -> bool {
+    !byte.is_ascii_uppercase() && byte != b'`'
 }
 
 #[cfg(test)]

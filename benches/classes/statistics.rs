@@ -81,6 +81,23 @@ impl Statistics {
         terms
     }
 
+    /// The first `letters` characters of terms, with the number of terms that begin so; those of most terms first.
+    #[allow(dead_code, reason = "only benches of prefix words ask for them")]
+    pub(crate) fn prefixes(&self, letters: usize) -> Vec<(&str, usize)> {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for term in self.frequencies.keys() {
+            let end = term.char_indices().nth(letters - 1);
+            let prefix = end.map(|(start, last)| &term[..start + last.len_utf8()]);
+            let is_latin = |prefix: &&str| prefix.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            if let Some(prefix) = prefix.filter(is_latin) {
+                *counts.entry(prefix).or_default() += 1;
+            }
+        }
+        let mut prefixes: Vec<(&str, usize)> = counts.into_iter().collect();
+        prefixes.sort_unstable_by_key(|&(prefix, count)| (std::cmp::Reverse(count), prefix));
+        prefixes
+    }
+
     fn add(&mut self, found: &Found<'_>, step: u64) {
         let mut terms = text::terms(&found.signal.title);
         if mixed(self.ids.len() as u64).is_multiple_of(step) {

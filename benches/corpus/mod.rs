@@ -1,13 +1,14 @@
 //! The corpus that benches run over: generated, or the one in a folder.
 //!
 //! `SIGNALDEX_SIGNALS` says how many signals are generated, a million unless it is set;
-//! `SIGNALDEX_CORPUS` names a folder with `companies.jsonl.zst` and `signals.jsonl.zst` instead.
+//! `SIGNALDEX_CORPUS` names a folder with `companies.jsonl.zst` and `signals.jsonl.zst` instead. `SIGNALDEX_COPIES`
+//! says how many times each signal is there, under ids of its own.
 
 use std::error::Error;
 use std::path::Path;
 
 use signaldex::json::{Loader, OnInvalid};
-use signaldex::{Index, IndexBuilder};
+use signaldex::{Index, IndexBuilder, SignalId};
 use signaldex_synthetic::Corpus;
 
 /// What can go wrong ends the bench.
@@ -52,6 +53,29 @@ impl Source {
                 loader.signals(path("signals.jsonl.zst"), &mut builder)?;
             }
         }
-        Ok(builder.finish()?)
+        let copies = std::env::var("SIGNALDEX_COPIES").ok();
+        let copies = copies.map_or(Ok(1), |text| text.parse())?;
+        copied(builder.finish()?, copies)
     }
+}
+
+/// An index in memory with `copies` of each signal, or the index itself if that is one.
+fn copied(index: Index, copies: u64) -> Result<Index> {
+    if copies == 1 {
+        return Ok(index);
+    }
+    let snapshot = index.snapshot();
+    let mut builder = IndexBuilder::in_memory();
+    for company in snapshot.scan_companies() {
+        builder.add_company(&company?)?;
+    }
+    for copy in 0..copies {
+        for (number, found) in (1..).zip(snapshot.scan()) {
+            let mut signal = found?.signal;
+            let id = copy * snapshot.signal_count() + number;
+            signal.id = SignalId::new(id).ok_or("more signals than ids")?;
+            builder.add_signal(&signal)?;
+        }
+    }
+    Ok(builder.finish()?)
 }

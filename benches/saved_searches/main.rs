@@ -1,10 +1,10 @@
 //! What it costs to find which of 100,000 saved searches match a commit.
 //!
-//! usage: `cargo bench --bench saved_searches -- [SEARCHES [SIGNALS]]`
+//! usage: `cargo bench --bench saved_searches -- [SEARCHES [SIGNALS [N]]]`
 //!
 //! Searches are drawn from signals of the corpus, word by word as often as words stand in titles. Each commit has
 //! new signals that the searches were not drawn from; it is matched as a host does, from the position before it,
-//! with each record and company read.
+//! with each record and company read. With N, a word of each N-th search is a prefix word.
 
 mod searches;
 
@@ -35,7 +35,13 @@ fn main() -> Outcome<()> {
     let today = corpus.as_of();
 
     let searches = Searches::new(old, &companies).take(search_count as usize);
-    let filters = searches.map(|search| Filter::from_query_string(&search.query_string()));
+    let every = numbers.next().unwrap_or(u64::MAX);
+    let filters = (1..).zip(searches).map(|(number, mut search)| {
+        if number % every == 0 {
+            search.begin_a_word();
+        }
+        Filter::from_query_string(&search.query_string())
+    });
     let filters: Vec<Filter> = filters.collect::<Result<_, _>>()?;
     let started = Instant::now();
     let mut sampled = SavedSearches::for_index(&index.snapshot(), today)?;

@@ -1,12 +1,13 @@
 //! Searches such as users save, drawn from a corpus with a fixed seed. The comparison with another library in
 //! `benches/peers` draws from here, too.
 
+use signaldex::text::terms;
 use signaldex::{Company, Signal};
 
 /// What a saved search asks for; empty lists are no filter.
 #[derive(Default)]
 pub(crate) struct Search {
-    /// Words that stand in the title.
+    /// Words that stand in the title, or prefix words with their star.
     pub(crate) all: Vec<String>,
     /// Whether they stand next to each other.
     pub(crate) is_phrase: bool,
@@ -40,6 +41,23 @@ impl Search {
         let values = values.map(|(name, value)| format!("{name}={}", escaped(value)));
         let pairs: Vec<String> = texts.into_iter().flatten().chain(values).collect();
         pairs.join("&")
+    }
+
+    /// Makes the longest of its words a prefix word, if it has a word of more than three letters. A word that the analysis
+    /// splits, as it does Japanese, cannot be one.
+    #[allow(dead_code, reason = "other libraries are not asked for prefixes")]
+    pub(crate) fn begin_a_word(&mut self) {
+        let words = self.all.iter_mut().chain(&mut self.any);
+        let words = words.filter(|word| terms(word).len() == 1);
+        let Some(word) = words.max_by_key(|word| word.chars().count()) else {
+            return;
+        };
+        let letters = word.chars().count();
+        if letters > 3 {
+            let kept = (letters - 2).max(3);
+            *word = word.chars().take(kept).chain(['*']).collect();
+            self.is_phrase = false;
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 //! usage: `taskset -c 1 cargo bench --bench slow_shapes -- [DRAWS]`
 //!
 //! Draws queries of the parts that cost most (`shapes`), alone and together, and shows the slowest of
-//! each combination with the time of its page and its count, the least of three calls each.
+//! each combination with the time of its page and its count, the least of three calls each, among them any of the 200
+//! prefixes of three letters that stand for most words.
 //! `benches/corpus` says over which corpus. The fixed ones among them are tasks of
 //! `benches/instructions`.
 
@@ -47,6 +48,9 @@ fn main() -> Result<()> {
         pages.note(&shape, &query, page_time(&snapshot, &query));
         counts.note(&shape, &query, count_time(&snapshot, &query));
     }
+    let (shape, query) = draw.prefixes();
+    pages.note(shape, &query, page_time(&snapshot, &query));
+    counts.note(shape, &query, count_time(&snapshot, &query));
     pages.print("page");
     counts.print("count");
     Ok(())

@@ -150,6 +150,16 @@ impl<'a> Draw<'a> {
         (names.join(" + "), query)
     }
 
+    /// Any of the prefixes of three letters that stand for most words, as many as fit; and its name.
+    #[allow(dead_code, reason = "not of the gate")]
+    pub(crate) fn prefixes(&self) -> (&'static str, Query) {
+        const PREFIXES: usize = 200;
+        let prefixes = self.statistics.prefixes(3).into_iter().take(PREFIXES);
+        let prefixes: Vec<String> = prefixes.map(|(prefix, _)| format!("{prefix}*")).collect();
+        let query = Query::builder().any(prefixes.join(" "));
+        ("any of 200 prefixes", built(query))
+    }
+
     /// Some queries of each part alone, with its name, and some of several parts.
     #[allow(dead_code, reason = "the gate asks for them")]
     pub(crate) fn fixed(&mut self) -> Vec<(&'static str, Vec<Query>)> {

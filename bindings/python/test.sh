@@ -84,4 +84,4 @@ echo "== tests"
 
 echo "== types: the stubs are what is there, and a program that uses them is checked strictly"
 "$bin/python" -m mypy.stubtest signaldex --mypy-config-file pyproject.toml --allowlist tests/stubtest-allowlist.txt --ignore-unused-allowlist
-"$bin/python" -m mypy --strict examples/embed.py examples/walk.py examples/explain.py
+"$bin/python" -m mypy --strict examples/embed.py examples/walk.py examples/explain.py examples/frames.py

@@ -20,4 +20,5 @@ pub(crate) mod row;
 pub(crate) mod symbols;
 pub(crate) mod tokens;
 pub(crate) mod varint;
+pub(crate) mod word_order;
 pub(crate) mod zone_map;

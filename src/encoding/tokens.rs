@@ -3,6 +3,9 @@
 //! Terms are stored as numbers in LEB128: seven bits per byte, the last byte without the high bit. Frequent terms
 //! have small numbers, so common terms take one byte and a title about 14. A phrase is a sequence of bytes, which
 //! is found at term boundaries of a stream without decoding.
+//!
+//! The primary forms come first. Alternates follow, by which a word alone is found: they are marked by a bit that the
+//! numbers of a phrase do not have.
 
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::varint;
@@ -11,6 +14,14 @@ use crate::{Error, Result};
 /// The number of a term in its field: 0 for the most frequent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TermNumber(pub(crate) u32);
+
+/// The bit of an alternate in a stream. No dictionary has room for the keys of 2³¹ terms, so no number needs it.
+pub(crate) const ALTERNATE: u32 = 1 << 31;
+
+/// A number in a stream, or of a term under construction, as the number without the [`ALTERNATE`] bit and that bit.
+pub(crate) fn split(number: u32) -> (u32, u32) {
+    (number & !ALTERNATE, number & ALTERNATE)
+}
 
 /// Appends a term to a stream.
 pub(crate) fn push(stream: &mut Vec<u8>, term: TermNumber) {

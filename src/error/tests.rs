@@ -17,14 +17,6 @@ fn an_error_and_its_source_say_different_things() {
     assert_eq!(kind, Some(io::ErrorKind::StorageFull));
 }
 
-#[cfg(feature = "replicate")]
-#[test]
-fn an_error_of_a_store_is_none_of_the_operating_system() {
-    let error = Error::store("cannot list", "connection refused");
-    assert!(error.io_error().is_none());
-    assert_eq!(format!("{error:#}"), "cannot list: connection refused");
-}
-
 /// Some crates print their source as part of themselves, at each level.
 #[derive(Debug)]
 struct Repeating(&'static str, Option<Box<Repeating>>);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::output::OutputBuffer;
 use crate::encoding::posting::BlockRows;
 use crate::kernels::{bits, gallop};
-use crate::query::Order;
+use crate::query::IdOrder;
 
 /// A view of candidates.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ impl<'a> CandidateRows<'a> {
 
     /// Moves the first candidates between two offsets, in an order, to the output while it has room.
     #[inline]
-    pub(super) fn collect(&self, offsets: &Range<u32>, order: Order, output: &mut OutputBuffer) {
+    pub(super) fn collect(&self, offsets: &Range<u32>, order: IdOrder, output: &mut OutputBuffer) {
         match self {
             CandidateRows::List(list) => output.push_offsets(gallop::between(list, offsets), order),
             CandidateRows::Bits { first_word, words } => {

@@ -19,7 +19,7 @@ use crate::Result;
 use crate::encoding::posting::Posting;
 use crate::encoding::row::Row;
 use crate::plan::{Access, PhraseStep, Plan, PlanRequest, PlanStorage, Strategies};
-use crate::query::{Facet, Order};
+use crate::query::{Facet, IdOrder};
 
 impl<'a> LiveSegment<'a> {
     /// Plans a request for `wanted` matches, or all; as [`Plan::new_in`].
@@ -120,7 +120,7 @@ impl<'a> LiveSegment<'a> {
         self,
         evaluated: Evaluated<'a, O>,
         phrases: &'a [PhraseStep<'a>],
-        order: Order,
+        order: IdOrder,
         rows: Range<u32>,
         consumer: C,
     ) -> Result<C::Output> {

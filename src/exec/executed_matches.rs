@@ -11,7 +11,7 @@ use super::remaining::Remaining;
 use super::row_window::{RowWindow, WindowSize};
 use crate::Result;
 use crate::plan::Plan;
-use crate::query::Order;
+use crate::query::IdOrder;
 
 /// Matching rows in runs, in either order, starting at any row.
 #[derive(Debug)]
@@ -49,6 +49,11 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
     #[inline(always)]
     pub(super) fn bind(&mut self, live: LiveSegment<'a>, plan: &'a Plan<'_>) -> Result<()> {
         self.execution.bind(live, plan, &self.remaining.rows())
+    }
+
+    /// Reports to an observer that has already observed other parts of the run.
+    pub(super) fn observe_with(&mut self, observer: O) {
+        self.execution.observer = observer;
     }
 
     /// Takes the matches from few rows.
@@ -101,8 +106,8 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
     fn load_next_window(&mut self, wanted: usize) -> Option<RowWindow> {
         let order = self.remaining.order();
         let block = match order {
-            Order::OldestFirst => self.execution.block_at_or_after(self.remaining.block()),
-            Order::NewestFirst => self.execution.block_at_or_before(self.remaining.block()),
+            IdOrder::OldestFirst => self.execution.block_at_or_after(self.remaining.block()),
+            IdOrder::NewestFirst => self.execution.block_at_or_before(self.remaining.block()),
         };
         let block = block.filter(|&block| self.remaining.has_block(block))?;
         let size = match self.next_size {
@@ -118,8 +123,8 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
             _ => size,
         };
         let window = match order {
-            Order::OldestFirst => RowWindow::from(block, offset, size, &span),
-            Order::NewestFirst => RowWindow::before(block, offset, size, &span),
+            IdOrder::OldestFirst => RowWindow::from(block, offset, size, &span),
+            IdOrder::NewestFirst => RowWindow::before(block, offset, size, &span),
         };
         // Windows grow fourfold, so that a page with fewer matches than expected needs few of them.
         self.next_size = Some(size.grown());

@@ -9,7 +9,7 @@ use time::Date;
 use crate::Result;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::plan::Strategies;
-use crate::query::{Filter, Order};
+use crate::query::{Filter, IdOrder};
 use crate::segment::{Deleted, Segment};
 use crate::signal::SignalId;
 
@@ -26,7 +26,7 @@ pub(crate) struct Request<'a> {
     pub(crate) filter: &'a Filter,
     /// The date used as today.
     pub(crate) today: Date,
-    pub(crate) order: Order,
+    pub(crate) order: IdOrder,
     pub(crate) strategies: &'a Strategies,
     /// Whether few rows of a segment are evaluated without a plan.
     pub(crate) may_be_eager: bool,

@@ -16,6 +16,7 @@ mod entry;
 mod executed_matches;
 mod execution;
 mod facets;
+mod first_keys;
 mod live;
 mod matches;
 mod narrowing;
@@ -27,14 +28,17 @@ mod plain;
 mod remaining;
 mod row_window;
 mod scan;
+mod selection;
 mod statistics;
 mod stored_count;
 #[cfg(test)]
 mod tests;
 mod union;
+mod value_column;
 
 pub(crate) use eager::{PhraseSteps, may_be_eager};
 pub(crate) use facets::FacetTally;
 pub(crate) use live::{LiveSegment, Request};
 pub(crate) use matches::{Consumer, MatchRun, MatchRuns};
 pub(crate) use observer::{Counters, Counting, Observer, Run, Unobserved};
+pub(crate) use selection::WantedValues;

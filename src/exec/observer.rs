@@ -130,6 +130,8 @@ pub(crate) enum Strategy {
     Blocks,
     /// The parts of the filter are applied to few rows as they are looked up.
     Eager,
+    /// This many ranges of values are evaluated one after another.
+    ByValue(u32),
 }
 
 impl fmt::Display for Strategy {
@@ -142,6 +144,10 @@ impl fmt::Display for Strategy {
             Strategy::FewRows => f.write_str("row by row over a few rows"),
             Strategy::Blocks => f.write_str("block by block"),
             Strategy::Eager => f.write_str("part by part over few rows"),
+            Strategy::ByValue(1) => f.write_str("by value, in one range"),
+            Strategy::ByValue(parts) => {
+                write!(f, "by value, in {parts} ranges one after another")
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::encoding::posting::Posting;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::tokens::TokenStreams;
 use crate::kernels::retain::retain_where;
-use crate::plan::{Access, AnyPhrase, PhraseCheck, Source, Step};
+use crate::plan::{Access, AnyPhrase, PhraseCheck, Source, Step, StoredUnion};
 use crate::segment::{Segment, TextField};
 
 /// A union of at most this many rows is merged into one list before the first block. Sorting takes about 3
@@ -85,6 +85,8 @@ impl<'a> Operand<'a> {
                     Operand::Union(postings)
                 }
             }
+            // What could be merged has been listed while planning.
+            Access::UnionWithRows(union) => Operand::Union(sets_of(segment, union)?),
         })
     }
 
@@ -212,7 +214,7 @@ impl<'a> Operand<'a> {
 
 impl<'a> BoundPhrases<'a> {
     fn bind(segment: &'a Segment, any: &'a AnyPhrase) -> Result<BoundPhrases<'a>> {
-        let stored = all_rows_of(segment, &any.stored)?;
+        let stored = sets_of(segment, &any.stored)?;
         let mut checked: Vec<BoundPhrase<'a>> = Vec::with_capacity(any.checked.len());
         for phrase in &any.checked {
             let sources = phrase.sources.iter();
@@ -303,6 +305,15 @@ fn all_rows_of<'a>(segment: &'a Segment, sources: &[Source]) -> Result<Vec<Posti
         postings.push(rows_of(segment, source)?);
     }
     Ok(postings)
+}
+
+/// The rows of each source of a union, and its listed rows.
+fn sets_of<'a>(segment: &'a Segment, union: &'a StoredUnion) -> Result<Vec<Posting<'a>>> {
+    let mut sets = all_rows_of(segment, &union.sources)?;
+    if !union.rows.is_empty() {
+        sets.push(Posting::List(&union.rows));
+    }
+    Ok(sets)
 }
 
 fn merge(postings: &[Posting<'_>]) -> Vec<u32> {

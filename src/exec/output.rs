@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::encoding::row::Row;
 use crate::kernels::bits;
 use crate::kernels::block::BLOCK_ROWS;
-use crate::query::Order;
+use crate::query::IdOrder;
 
 /// Capacity in rows: more than a page of the usual length and the match after it.
 const OUTPUT_ROWS: usize = 64;
@@ -65,25 +65,25 @@ impl OutputBuffer {
         words: &[u64],
         offsets: Range<u32>,
         first: u32,
-        order: Order,
+        order: IdOrder,
     ) {
         let base = self.block_start + first;
         // The spare slots take the surplus rows of the last word, which are cut off below.
         let slots = &mut self.rows[self.end..self.capacity + bits::SPARE_SLOTS];
         let listed = match order {
-            Order::OldestFirst => bits::first_rows(words, offsets, base, slots),
-            Order::NewestFirst => bits::last_rows(words, offsets, base, slots),
+            IdOrder::OldestFirst => bits::first_rows(words, offsets, base, slots),
+            IdOrder::NewestFirst => bits::last_rows(words, offsets, base, slots),
         };
         self.end = self.capacity.min(self.end + listed);
     }
 
     /// Adds the rows at ascending offsets of the block, in an order, while there is room.
-    pub(super) fn push_offsets(&mut self, offsets: &[u16], order: Order) {
+    pub(super) fn push_offsets(&mut self, offsets: &[u16], order: IdOrder) {
         self.add(offsets, self.block_start, order);
     }
 
     /// Adds ascending rows, in an order, while there is room.
-    pub(super) fn push_rows(&mut self, rows: &[u32], order: Order) {
+    pub(super) fn push_rows(&mut self, rows: &[u32], order: IdOrder) {
         self.add(rows, 0, order);
     }
 
@@ -97,18 +97,18 @@ impl OutputBuffer {
 
     /// Copies all rows and then reverses them; the compiler vectorises both.
     #[inline]
-    fn add<T: Copy + Into<u32>>(&mut self, ascending: &[T], base: u32, order: Order) {
+    fn add<T: Copy + Into<u32>>(&mut self, ascending: &[T], base: u32, order: IdOrder) {
         let count = ascending.len().min(self.room());
         let free = &mut self.rows[self.end..self.end + count];
         let first = match order {
-            Order::OldestFirst => 0,
+            IdOrder::OldestFirst => 0,
             // `count` is at most the length, so this does not underflow.
-            Order::NewestFirst => ascending.len() - count,
+            IdOrder::NewestFirst => ascending.len() - count,
         };
         for (free, &row) in free.iter_mut().zip(&ascending[first..]) {
             *free = base + row.into();
         }
-        if order == Order::NewestFirst {
+        if order == IdOrder::NewestFirst {
             free.reverse();
         }
         self.end += count;
@@ -119,24 +119,24 @@ impl OutputBuffer {
         &mut self,
         ascending: &[T],
         base: u32,
-        order: Order,
+        order: IdOrder,
     ) {
         let rows = ascending.iter().map(|&row| base + row.into());
         if ascending.len() <= REMOVED_MAX {
             return rows.for_each(|row| self.remove(row, order));
         }
         match order {
-            Order::OldestFirst => self.subtract_ordered(rows, |before, row| before < row),
-            Order::NewestFirst => self.subtract_ordered(rows.rev(), |before, row| before > row),
+            IdOrder::OldestFirst => self.subtract_ordered(rows, |before, row| before < row),
+            IdOrder::NewestFirst => self.subtract_ordered(rows.rev(), |before, row| before > row),
         }
     }
 
     /// Removes a row if it occurs.
-    fn remove(&mut self, row: u32, order: Order) {
+    fn remove(&mut self, row: u32, order: IdOrder) {
         let rows = self.rows();
         let found = match order {
-            Order::OldestFirst => rows.binary_search(&row),
-            Order::NewestFirst => rows.binary_search_by(|other| row.cmp(other)),
+            IdOrder::OldestFirst => rows.binary_search(&row),
+            IdOrder::NewestFirst => rows.binary_search_by(|other| row.cmp(other)),
         };
         if let Ok(index) = found {
             let index = self.next + index;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::live::LiveSegment;
 use super::operand::rows_of;
 use crate::encoding::row::Row;
-use crate::plan::{Access, PhraseCheck, Plan, RangeColumn, RangeStep};
+use crate::plan::{Access, PhraseCheck, Plan, RangeColumn, RangeStep, StoredUnion};
 use crate::segment::TextField;
 
 /// The rows that match, ascending.
@@ -43,7 +43,12 @@ fn rows(live: LiveSegment<'_>, access: &Access) -> BTreeSet<u32> {
         let rows = rows_of(live.segment, source).expect("a whole segment");
         rows.rows().map(|row| row.0)
     };
+    let of_union = |union: &StoredUnion| {
+        let stored = union.sources.iter().flat_map(|source| of_source(*source));
+        stored.chain(union.rows.clone()).collect::<BTreeSet<u32>>()
+    };
     match access {
+        Access::UnionWithRows(union) => of_union(union),
         Access::One(source) => of_source(*source).collect(),
         Access::Union(sources) => sources
             .iter()
@@ -51,12 +56,11 @@ fn rows(live: LiveSegment<'_>, access: &Access) -> BTreeSet<u32> {
             .collect(),
         Access::Rows(rows) | Access::OfCompanies(rows) => rows.iter().copied().collect(),
         Access::AnyPhrase(any) => {
-            let stored = any.stored.iter().flat_map(|source| of_source(*source));
             let checked = any.checked.iter().flat_map(|phrase| {
                 let rarest = of_source(phrase.sources[0]);
                 rarest.filter(|&row| occurs(live, &phrase.check, Row(row)))
             });
-            stored.chain(checked).collect()
+            of_union(&any.stored).into_iter().chain(checked).collect()
         }
     }
 }

@@ -7,19 +7,19 @@ use super::row_window::RowWindow;
 use crate::encoding::row::Row;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::kernels::gallop::between;
-use crate::query::Order;
+use crate::query::IdOrder;
 
 /// The range of unread rows, and the reading order.
 #[derive(Debug)]
 pub(super) struct Remaining {
-    order: Order,
+    order: IdOrder,
     start: u32,
     end: u32,
 }
 
 impl Remaining {
     #[inline(always)]
-    pub(super) fn new(order: Order, rows: Range<u32>) -> Remaining {
+    pub(super) fn new(order: IdOrder, rows: Range<u32>) -> Remaining {
         Remaining {
             order,
             start: rows.start,
@@ -27,7 +27,7 @@ impl Remaining {
         }
     }
 
-    pub(super) fn order(&self) -> Order {
+    pub(super) fn order(&self) -> IdOrder {
         self.order
     }
 
@@ -47,8 +47,8 @@ impl Remaining {
     /// The block of the next row. The range must not be empty.
     pub(super) fn block(&self) -> u32 {
         match self.order {
-            Order::OldestFirst => Row(self.start).block(),
-            Order::NewestFirst => Row(self.end - 1).block(),
+            IdOrder::OldestFirst => Row(self.start).block(),
+            IdOrder::NewestFirst => Row(self.end - 1).block(),
         }
     }
 
@@ -61,9 +61,9 @@ impl Remaining {
     pub(super) fn start_in(&self, block: u32) -> (u32, u32) {
         let first = block * BLOCK_ROWS;
         match self.order {
-            Order::OldestFirst => (self.start.saturating_sub(first), 0),
+            IdOrder::OldestFirst => (self.start.saturating_sub(first), 0),
             // The block has remaining rows, so its first row is before `end`.
-            Order::NewestFirst => ((self.end - first).min(BLOCK_ROWS), BLOCK_ROWS),
+            IdOrder::NewestFirst => ((self.end - first).min(BLOCK_ROWS), BLOCK_ROWS),
         }
     }
 
@@ -89,10 +89,10 @@ impl Remaining {
         let is_all = output.room() > 0;
         let last = output.rows().last().filter(|_| !is_all);
         match (self.order, last) {
-            (Order::OldestFirst, Some(&last)) => self.start = last + 1,
-            (Order::OldestFirst, None) => self.start = first + offsets.end,
-            (Order::NewestFirst, Some(&last)) => self.end = last,
-            (Order::NewestFirst, None) => self.end = first + offsets.start,
+            (IdOrder::OldestFirst, Some(&last)) => self.start = last + 1,
+            (IdOrder::OldestFirst, None) => self.start = first + offsets.end,
+            (IdOrder::NewestFirst, Some(&last)) => self.end = last,
+            (IdOrder::NewestFirst, None) => self.end = first + offsets.start,
         }
         is_all
     }
@@ -102,12 +102,12 @@ impl Remaining {
         // The output has at most 64 slots, so the cast does not truncate.
         let count = (output.room() as u32).min(self.end.saturating_sub(self.start));
         match self.order {
-            Order::OldestFirst => {
+            IdOrder::OldestFirst => {
                 let end = self.start + count;
                 output.extend(self.start..end);
                 self.start = end;
             }
-            Order::NewestFirst => {
+            IdOrder::NewestFirst => {
                 let first = self.end - count;
                 output.extend((first..self.end).rev());
                 self.end = first;
@@ -123,8 +123,8 @@ impl Remaining {
         // If all rows fit, none are left; else reading continues after the last one.
         let last = output.rows().last().filter(|_| rows.len() > room);
         match (self.order, last) {
-            (Order::OldestFirst, Some(&last)) => self.start = last + 1,
-            (Order::NewestFirst, Some(&last)) => self.end = last,
+            (IdOrder::OldestFirst, Some(&last)) => self.start = last + 1,
+            (IdOrder::NewestFirst, Some(&last)) => self.end = last,
             (_, None) => self.clear(),
         }
     }

@@ -18,7 +18,7 @@ use crate::encoding::posting::{BlockRows, Posting};
 use crate::encoding::row::Row;
 use crate::kernels::bits;
 use crate::plan::{Access, Plan};
-use crate::query::Order;
+use crate::query::IdOrder;
 use crate::segment::Segment;
 
 /// Stepping over this many deleted rows takes less time than looking up one row among them.
@@ -57,7 +57,7 @@ impl<'a> ScanSource<'a> {
     pub(super) fn of(
         plan: &'a Plan<'_>,
         segment: &'a Segment,
-        order: Order,
+        order: IdOrder,
         rows: &Range<u32>,
     ) -> Result<Option<ScanSource<'a>>> {
         if plan.is_everything() {
@@ -78,7 +78,7 @@ impl<'a> ScanSource<'a> {
                     Some(ScanSource::Companies(ListUnion::new(lists, rows, order)))
                 }
             },
-            Access::OfCompanies(_) | Access::AnyPhrase(_) => None,
+            Access::OfCompanies(_) | Access::UnionWithRows(_) | Access::AnyPhrase(_) => None,
         })
     }
 
@@ -98,7 +98,7 @@ impl<'a, O: Observer> Scan<'a, O> {
     pub(super) fn new(
         source: ScanSource<'a>,
         deleted: Option<Posting<'a>>,
-        order: Order,
+        order: IdOrder,
         rows: Range<u32>,
     ) -> Scan<'a, O> {
         Scan {
@@ -161,8 +161,8 @@ impl<'a, O: Observer> Scan<'a, O> {
         // Invariant: `remaining` is the range not yet read. Each iteration shortens it.
         while !self.remaining.is_empty() && self.output.rows().is_empty() {
             let block = match self.remaining.order() {
-                Order::OldestFirst => posting.next_block(self.remaining.block()),
-                Order::NewestFirst => posting.previous_block(self.remaining.block()),
+                IdOrder::OldestFirst => posting.next_block(self.remaining.block()),
+                IdOrder::NewestFirst => posting.previous_block(self.remaining.block()),
             };
             let Some(block) = block.filter(|&block| self.remaining.has_block(block)) else {
                 return self.remaining.clear();

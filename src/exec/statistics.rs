@@ -13,8 +13,8 @@ use crate::encoding::row::CompanyNumber;
 use crate::encoding::zone_map::Overlap;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::plan::{
-    CodeRange, CompanyFacet, Estimate, Pair, RangeColumn, Source, SourceStatistics, Statistics,
-    TermStatistics,
+    CodeRange, CompanyFacet, Estimate, Pair, PrefixWords, RangeColumn, Source, SourceStatistics,
+    Statistics, TermStatistics,
 };
 use crate::query::{CompanyReference, Facet};
 use crate::segment::TextField;
@@ -44,6 +44,24 @@ impl Statistics for LiveSegment<'_> {
             source: self.posting(posting)?,
             number,
         }))
+    }
+
+    fn title_prefix(&self, prefix: &str, listed_rows_max: u64) -> Result<PrefixWords> {
+        let postings = self.segment.title_words_beginning(prefix)?;
+        let mut words = PrefixWords {
+            count: postings.len(),
+            ..PrefixWords::default()
+        };
+        for posting in postings {
+            let source = self.posting(posting)?;
+            if source.rows > listed_rows_max {
+                words.sources.push(source);
+                continue;
+            }
+            let rows = self.segment.posting(posting)?.rows();
+            words.rows.extend(rows.map(|row| row.0));
+        }
+        Ok(words)
     }
 
     fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Result<Pair> {
@@ -89,12 +107,26 @@ impl Statistics for LiveSegment<'_> {
         let keys = self.segment.company_keys()?;
         let mut found = Vec::with_capacity(2 * references.len());
         let is_live = |&company: &CompanyNumber| !self.deleted.contains_company(company);
-        // A text may be a slug or a folded name as it is; once folded, it can only be a name.
-        let given = references.iter().map(|reference| &*reference.slug);
-        keys.by_slugs_or_names(given, &mut found);
-        let folded = references.iter();
-        let folded = folded.filter_map(|reference| reference.name_key.as_deref());
-        keys.by_names(folded, &mut found);
+        // Of many texts one look-up tells all that they mean.
+        let are_keys = |wanted: bool| {
+            let references = references.iter();
+            references.filter(move |reference| reference.is_key == wanted)
+        };
+        let slugs = |wanted| are_keys(wanted).map(|reference| &*reference.slug);
+        keys.by_slugs_or_names(slugs(true), &mut found);
+        let first_by_slug = found.len();
+        keys.by_slugs(slugs(false), &mut found);
+        let have_form = |wanted: bool| {
+            are_keys(false).filter(move |reference| reference.name.has_legal_form() == wanted)
+        };
+        keys.by_names(
+            have_form(false).map(|reference| reference.name.key()),
+            &mut found,
+            first_by_slug,
+        );
+        for reference in have_form(true) {
+            self.segment.find_companies(&reference.name, &mut found)?;
+        }
         found.retain(is_live);
         found.sort_unstable();
         // A company may have been found by its slug and by its name.

@@ -11,7 +11,7 @@ use super::observer::{Counting, Method, Observer, Run, StepKey};
 use super::plain;
 use crate::fixtures::{self, Records};
 use crate::plan::{AppliedPart, Clause, PhraseStep, Plan, PlanStorage, Strategies};
-use crate::query::{Facet, Filter, Order};
+use crate::query::{Facet, Filter, IdOrder};
 use crate::segment::Deleted;
 
 /// Enough for several blocks would take too long here; `tests/engine/agreement.rs` has them.
@@ -110,7 +110,7 @@ fn check(live: LiveSegment<'_>, filter: &Filter, today: Date, strategies: &Strat
         strategies,
         may_be_eager: false,
     };
-    let oldest_first = request(Order::OldestFirst);
+    let oldest_first = request(IdOrder::OldestFirst);
     let expected = plain::matches(
         live,
         live.plan(&mut PlanStorage::new(), &oldest_first, None)
@@ -124,8 +124,8 @@ fn check(live: LiveSegment<'_>, filter: &Filter, today: Date, strategies: &Strat
         inside.retain(|row| rows.contains(row));
         assert_eq!(found(live, &oldest_first, &rows), inside);
         inside.reverse();
-        assert_eq!(found(live, &request(Order::NewestFirst), &rows), inside);
-        let newest_first = eager(&request(Order::NewestFirst));
+        assert_eq!(found(live, &request(IdOrder::NewestFirst), &rows), inside);
+        let newest_first = eager(&request(IdOrder::NewestFirst));
         assert_eq!(found_eagerly(live, &newest_first, &rows), inside);
         inside.reverse();
         assert_eq!(found_eagerly(live, &eager(&oldest_first), &rows), inside);

@@ -11,8 +11,8 @@ use super::identity::IndexId;
 use super::manifest::{History, Manifest, REMEMBERED_COMMITS};
 use super::memory::Memory;
 use super::snapshot::Snapshot;
-use super::storage::{Directory, Storage};
-use crate::segment::{Added, FIRST_COMMIT};
+use super::storage::{Directory, Scaffold, Storage};
+use crate::segment::{FIRST_COMMIT, FinishProgress};
 use crate::signal::{Company, Signal};
 use crate::{Error, Result};
 
@@ -40,6 +40,8 @@ pub struct IndexBuilder {
     compresses_records: bool,
     remembered_commits: u64,
     storage: Arc<dyn Storage>,
+    /// Removed after the files.
+    scaffold: Scaffold,
     /// Released last: until then, this builder may remove the files.
     _lock: Box<dyn Debug + Send + Sync>,
 }
@@ -63,7 +65,7 @@ impl IndexBuilder {
     /// Builds in a directory, which is created if it does not exist.
     ///
     /// Records are written to disk as they are added, so memory does not hold their text. A builder that is
-    /// dropped before it is finished leaves no files.
+    /// dropped before it is finished leaves nothing.
     ///
     /// ```
     /// use signaldex::{ErrorKind, Index, IndexBuilder};
@@ -82,8 +84,13 @@ impl IndexBuilder {
     /// The directory already contains an index, or cannot be written.
     pub fn in_directory(path: impl AsRef<Path>) -> Result<IndexBuilder> {
         let directory = Directory::new(path.as_ref());
-        directory.ensure()?;
-        IndexBuilder::in_storage(Arc::new(directory)).map_err(|error| error.at(path.as_ref()))
+        let scaffold = directory
+            .ensure()
+            .map(|new_folders| directory.scaffold(new_folders))?;
+        let builder = IndexBuilder::in_storage(Arc::new(directory));
+        let mut builder = builder.map_err(|error| error.at(path.as_ref()))?;
+        builder.scaffold = scaffold;
+        Ok(builder)
     }
 
     pub(super) fn in_storage(storage: Arc<dyn Storage>) -> Result<IndexBuilder> {
@@ -102,6 +109,7 @@ impl IndexBuilder {
             compresses_records: true,
             remembered_commits: REMEMBERED_COMMITS,
             storage,
+            scaffold: Scaffold::default(),
             _lock: lock,
         })
     }
@@ -152,24 +160,25 @@ impl IndexBuilder {
         self
     }
 
-    /// Adds a company; a later one with the same slug replaces it.
+    /// Adds a company, which replaces an earlier one with the same slug. Returns whether there is one.
     ///
     /// ```
-    /// use signaldex::{Added, Company, IndexBuilder};
+    /// use signaldex::{Company, IndexBuilder};
     ///
     /// let mut builder = IndexBuilder::in_memory();
-    /// assert_eq!(builder.add_company(&Company::new("acme", "Acme"))?, Added::New);
-    /// assert_eq!(builder.add_company(&Company::new("acme", "Acme GmbH"))?, Added::Replaced);
+    /// assert!(!builder.add_company(&Company::new("acme", "Acme"))?);
+    /// assert!(builder.add_company(&Company::new("acme", "Acme GmbH"))?, "it replaces the first");
     /// # Ok::<(), signaldex::Error>(())
     /// ```
     ///
     /// # Errors
     /// The output cannot be written, or is full.
-    pub fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
+    pub fn add_company(&mut self, company: &Company<'_>) -> Result<bool> {
         self.segment.builder.add_company(company)
     }
 
-    /// Adds a signal of a company that has been added; a later one with the same id replaces it.
+    /// Adds a signal of a company that has been added. It replaces an earlier one with the same id. Returns whether
+    /// there is one.
     ///
     /// ```
     /// use signaldex::{Company, ErrorKind, IndexBuilder, Signal, SignalId};
@@ -187,8 +196,22 @@ impl IndexBuilder {
     /// # Errors
     /// [`UnknownCompany`](crate::ErrorKind::UnknownCompany); or the output cannot be written, or is
     /// full.
-    pub fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
+    pub fn add_signal(&mut self, signal: &Signal<'_>) -> Result<bool> {
         self.segment.builder.add_signal(signal)
+    }
+
+    /// Whether a company with this slug has been added.
+    ///
+    /// ```
+    /// use signaldex::{Company, IndexBuilder};
+    ///
+    /// let mut builder = IndexBuilder::in_memory();
+    /// builder.add_company(&Company::new("acme", "Acme"))?;
+    /// assert!(builder.has_company("acme") && !builder.has_company("other"));
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    pub fn has_company(&self, slug: &str) -> bool {
+        self.segment.builder.has_company(slug)
     }
 
     /// Finishes the segment, makes it durable if it is in a directory, and opens it.
@@ -210,12 +233,36 @@ impl IndexBuilder {
     /// The output cannot be written.
     ///
     /// Cost: about as much time as adding the records.
-    pub fn finish(mut self) -> Result<Index> {
+    pub fn finish(self) -> Result<Index> {
+        self.finish_with(|_| ())
+    }
+
+    /// As [`finish`](Self::finish), and tells some dozens of times which share of the work is done: from 0 to 1, in
+    /// proportion to the time that it takes.
+    ///
+    /// ```
+    /// use signaldex::{Company, IndexBuilder};
+    ///
+    /// let mut builder = IndexBuilder::in_memory();
+    /// builder.add_company(&Company::new("acme", "Acme GmbH"))?;
+    /// let mut told = Vec::new();
+    /// builder.finish_with(|share| told.push(share))?;
+    /// assert!(told.is_sorted() && told.last() == Some(&1.0));
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_with(mut self, mut tell: impl FnMut(f64)) -> Result<Index> {
+        let mut progress = FinishProgress::new(&mut tell);
         let live = if self.compresses_records {
-            self.segment
-                .finish_compressed(&mut self.new_files, &mut self.next_file)?
+            self.segment.finish_compressed(
+                &mut self.new_files,
+                &mut self.next_file,
+                &mut progress,
+            )?
         } else {
-            self.segment.finish(&*self.storage)?
+            self.segment.finish_with(&*self.storage, &mut progress)?
         };
         let identity = IndexId::random()?;
         let before = CommitDigest::before_first(identity);
@@ -233,8 +280,10 @@ impl IndexBuilder {
             chain: ChainLine::of_first(digest),
         };
         self.new_files.publish(&manifest)?;
+        self.scaffold.keep();
         let chain = Chain::open(&*self.storage, &manifest.chain, None)?;
         let snapshot = Snapshot::new(&manifest, vec![live], chain);
+        tell(1.0);
         Ok(Index::of(self.storage, snapshot))
     }
 }

@@ -4,12 +4,15 @@
 //! last change. So a copy of the matching signals that applies all changes up to a position holds exactly the
 //! signals that match there, regardless of intermediate states.
 
+mod candidates;
+
 use std::collections::BTreeMap;
 use std::iter::FusedIterator;
 use std::vec;
 
 use time::Date;
 
+use self::candidates::{ChangedSignal, FirstCandidates, SignalState};
 use super::Snapshot;
 use super::position::{LastCommit, Position, PositionError, Since};
 use super::result_page::RowAddress;
@@ -54,6 +57,15 @@ pub enum Change<'a> {
     },
 }
 
+/// A kind of changes, for [`Changes::only`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// [`Change::Remove`].
+    Removal,
+    /// [`Change::Upsert`].
+    Upsert,
+}
+
 impl Snapshot {
     /// The position after all changes of the snapshot.
     ///
@@ -94,6 +106,10 @@ pub struct Changes<'a> {
     today: Date,
     /// The caller's position.
     since: Since,
+    /// Nothing after this is returned.
+    end: ChangeOffset,
+    /// The kind that is returned; `None` for both.
+    kind: Option<ChangeKind>,
     /// Everything up to here has been returned.
     given: ChangeOffset,
     /// Everything up to here has been searched.
@@ -118,19 +134,6 @@ enum FoundChange {
     Remove,
 }
 
-/// A changed or deleted signal.
-#[derive(Clone, Copy, Debug)]
-struct ChangedSignal {
-    offset: ChangeOffset,
-    state: SignalState,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum SignalState {
-    Live(RowAddress),
-    Deleted { first_commit: u64 },
-}
-
 impl<'a> Changes<'a> {
     /// The changes after a position, as [`Snapshot::changes`] says.
     pub(super) fn after(
@@ -151,6 +154,8 @@ impl<'a> Changes<'a> {
             filter,
             today,
             since,
+            end: snapshot.end(),
+            kind: None,
             given: since.offset,
             searched: since.offset,
             found: Vec::new().into_iter(),
@@ -181,6 +186,57 @@ impl<'a> Changes<'a> {
         Changes {
             length: BOUNDED_LENGTH,
             passes: BOUNDED_PASSES,
+            ..self
+        }
+    }
+
+    /// Ends the changes at a position of the snapshot's history. A signal that was changed again after it is left out: that
+    /// change comes when the end is later.
+    ///
+    /// ```
+    /// use signaldex::{Company, Filter, Index, Position};
+    ///
+    /// let index = Index::in_memory()?;
+    /// let before = index.snapshot().position();
+    /// let mut writer = index.writer()?;
+    /// writer.upsert_company(&Company::new("acme", "Acme"))?;
+    /// writer.commit()?;
+    /// let (snapshot, filter) = (index.snapshot(), Filter::default());
+    /// let today = time::macros::date!(2026 - 06 - 30);
+    /// let mut none = snapshot.changes(&filter, today, &Position::START)?.until(&before)?;
+    /// assert!(none.next().is_none() && !none.has_more()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Snapshot::changes`].
+    pub fn until(mut self, end: &Position) -> Result<Changes<'a>, PositionError> {
+        let snapshot = self.snapshot;
+        match end.in_index(snapshot.identity(), snapshot.history, &snapshot.chain) {
+            Ok(end) => self.end = end?.offset,
+            // Damage is no fault of the position: the first item says it.
+            Err(error) => drop(self.damage.get_or_insert(error)),
+        }
+        Ok(self)
+    }
+
+    /// Leaves out changes of the other kind.
+    ///
+    /// ```
+    /// use signaldex::{ChangeKind, Filter, Position, sample};
+    ///
+    /// let (snapshot, filter) = (sample::index()?.snapshot(), Filter::from_query_string("q=robotics")?);
+    /// let count = |kind| {
+    ///     let changes = snapshot.changes(&filter, sample::AS_OF, &Position::START);
+    ///     changes.map(|changes| changes.only(kind).count() as u64)
+    /// };
+    /// assert_eq!(count(ChangeKind::Upsert)?, snapshot.count(&filter, sample::AS_OF)?);
+    /// assert_eq!(count(ChangeKind::Removal)?, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn only(self, kind: ChangeKind) -> Changes<'a> {
+        Changes {
+            kind: Some(kind),
             ..self
         }
     }
@@ -225,7 +281,7 @@ impl<'a> Changes<'a> {
     /// A file that the changes are found by is damaged. The iterator ends.
     pub fn has_more(&mut self) -> Result<bool> {
         self.find()?;
-        Ok(!self.found.as_slice().is_empty() || self.searched < self.snapshot.end())
+        Ok(!self.found.as_slice().is_empty() || self.searched < self.end)
     }
 
     /// Records that a change has been returned.
@@ -249,7 +305,7 @@ impl<'a> Changes<'a> {
     }
 
     fn search(&mut self) -> Result<()> {
-        let end = self.snapshot.end();
+        let end = self.end;
         // Ends because each iteration advances `searched`, at the latest to the end.
         while self.found.as_slice().is_empty() && self.searched < end && self.passes > 0 {
             self.passes -= 1;
@@ -272,7 +328,7 @@ impl<'a> Changes<'a> {
 
     /// The next `length` signals that were changed or deleted.
     fn next_candidates(&self, length: usize) -> Result<Vec<ChangedSignal>> {
-        let mut first = FirstCandidates::new(length, self.snapshot.end());
+        let mut first = FirstCandidates::new(length, self.end);
         for (index, live) in (0..).zip(&self.snapshot.segments) {
             // Invariant: `first` has the first candidates of all segments before this one.
             if !live.segment.has_changed_since(self.searched)? {
@@ -330,6 +386,7 @@ impl<'a> Changes<'a> {
                     }
                 }
             };
+            let found = found.filter(|found| found.is_of(self.kind));
             changes.extend(found.map(|found| (offset, found)));
         }
         Ok(changes)
@@ -350,6 +407,16 @@ impl<'a> Changes<'a> {
             live.retain_matches(&request, rows)?;
         }
         Ok(rows)
+    }
+}
+
+impl FoundChange {
+    fn is_of(self, kind: Option<ChangeKind>) -> bool {
+        match kind {
+            None => true,
+            Some(ChangeKind::Removal) => matches!(self, FoundChange::Remove),
+            Some(ChangeKind::Upsert) => matches!(self, FoundChange::Upsert { .. }),
+        }
     }
 }
 
@@ -396,53 +463,3 @@ impl<'a> Iterator for Changes<'a> {
 }
 
 impl FusedIterator for Changes<'_> {}
-
-/// Collects the first candidates.
-struct FirstCandidates {
-    length: usize,
-    /// Candidates after this are not among the first.
-    bound: ChangeOffset,
-    /// The first candidates and others, at most twice as many.
-    candidates: Vec<ChangedSignal>,
-}
-
-impl FirstCandidates {
-    fn new(length: usize, end: ChangeOffset) -> FirstCandidates {
-        FirstCandidates {
-            length,
-            bound: end,
-            candidates: Vec::new(),
-        }
-    }
-
-    fn add(&mut self, offset: ChangeOffset, state: SignalState) {
-        if offset > self.bound {
-            return;
-        }
-        self.candidates.push(ChangedSignal { offset, state });
-        // Cut at twice the length, so that selecting takes constant time per candidate on average.
-        if self.candidates.len() == 2 * self.length {
-            self.cut();
-        }
-    }
-
-    /// Removes all but the first ones.
-    fn cut(&mut self) {
-        if self.candidates.len() > self.length {
-            let last = self.length - 1;
-            let (_, last, _) = self
-                .candidates
-                .select_nth_unstable_by_key(last, |candidate| candidate.offset);
-            // As many candidates are at or before it, so later ones are not among the first.
-            self.bound = last.offset;
-            self.candidates.truncate(self.length);
-        }
-    }
-
-    fn into_sorted(mut self) -> Vec<ChangedSignal> {
-        self.cut();
-        self.candidates
-            .sort_unstable_by_key(|candidate| candidate.offset);
-        self.candidates
-    }
-}

@@ -36,7 +36,10 @@ impl Snapshot {
     /// # Errors
     /// A part of a file that the plan needs is damaged.
     pub fn cost(&self, filter: &Filter, today: Date, cheap: Cost) -> Result<Cost> {
-        let bound: Cost = self.rows().map(|rows| cost::bound(filter, rows)).sum();
+        let bound: Cost = self
+            .sizes()
+            .map(|(rows, words)| cost::bound(filter, rows, words))
+            .sum();
         if bound <= cheap {
             return Ok(bound);
         }
@@ -90,8 +93,10 @@ impl Snapshot {
         let filtered: Vec<&Facet> = facets.iter().filter(is_filtered).collect();
         let runs = 1 + filtered.len() as u64;
         let bound: Cost = self
-            .rows()
-            .map(|rows| runs * cost::bound(filter, rows) + cost::tally_bound(rows, facets.len()))
+            .sizes()
+            .map(|(rows, words)| {
+                runs * cost::bound(filter, rows, words) + cost::tally_bound(rows, facets.len())
+            })
             .sum();
         if bound <= cheap {
             return Ok(bound);
@@ -115,13 +120,17 @@ impl Snapshot {
             .sum()
     }
 
-    fn rows(&self) -> impl Iterator<Item = u64> {
-        self.segments.iter().map(rows)
+    /// The numbers of rows, and of words in titles, of each segment.
+    fn sizes(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.segments.iter().map(sizes)
     }
 }
 
-fn rows(handle: &SegmentHandle) -> u64 {
-    u64::from(handle.segment.row_count())
+fn sizes(SegmentHandle { segment, .. }: &SegmentHandle) -> (u64, u64) {
+    (
+        segment.row_count().into(),
+        segment.title_word_count() as u64,
+    )
 }
 
 #[cfg(test)]

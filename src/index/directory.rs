@@ -23,7 +23,7 @@ use super::snapshot::Snapshot;
 use super::storage::{self, NewFile, Storage, View};
 use crate::digest::Digest;
 use crate::encoding::symbols::Encoder;
-use crate::segment::{Deleted, Segment, SegmentBuilder};
+use crate::segment::{Deleted, FinishProgress, FinishStep, Segment, SegmentBuilder};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) const MANIFEST: &str = "manifest";
@@ -191,33 +191,45 @@ impl FileBuilder {
 
     /// Finishes the segment, makes it durable and opens it.
     pub(super) fn finish(self, storage: &dyn Storage) -> Result<SegmentHandle> {
+        self.finish_with(storage, &mut FinishProgress::new(&mut |_| ()))
+    }
+
+    /// As [`finish`](Self::finish), with progress.
+    pub(super) fn finish_with(
+        self,
+        storage: &dyn Storage,
+        progress: &mut FinishProgress<'_>,
+    ) -> Result<SegmentHandle> {
         let FileBuilder { builder, file } = self;
-        let output = builder.finish();
+        let output = builder.finish_with(progress);
         let output = output.map_err(|error| error.at(&path_of(storage, file)))?;
         sync_segment(storage, file, output)?;
+        progress.end(FinishStep::SYNC);
         open_written(storage, file)
     }
 
-    /// As [`finish`](Self::finish), with compressed records if that pays off: the segment is then written to the
+    /// As [`finish_with`](Self::finish_with), with compressed records if that pays off: the segment is then written to the
     /// next file, because the symbols are made from a sample of all records.
     pub(super) fn finish_compressed(
         self,
         new: &mut NewFiles,
         next_file: &mut u64,
+        progress: &mut FinishProgress<'_>,
     ) -> Result<SegmentHandle> {
         let storage = Arc::clone(&new.storage);
         if !self.builder.is_worth_compressing() {
-            return self.finish(&*storage);
+            return self.finish_with(&*storage, progress);
         }
         let plain = FileKind::Segment.name(self.file);
         let (file, output) = new.create(FileKind::Segment, next_file)?;
         let output = BufWriter::with_capacity(WRITE_BUFFER_BYTES, output);
         let view = |_: &SegmentOutput| Ok(view(&*storage, &plain)?.bytes);
-        let output = self.builder.finish_compressed(output, view);
+        let output = self.builder.finish_compressed(output, view, progress);
         let output = output.map_err(|error| error.at(&path_of(&*storage, file)))?;
         // Its records have been copied, so the space is freed now.
         remove(&*storage, &plain)?;
         sync_segment(&*storage, file, output)?;
+        progress.end(FinishStep::SYNC);
         open_written(&*storage, file)
     }
 }

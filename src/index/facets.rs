@@ -35,6 +35,14 @@ pub struct FacetCount {
 }
 
 impl FacetCount {
+    pub(super) fn new(label: SmolStr, count: u64) -> FacetCount {
+        FacetCount { label, count }
+    }
+
+    pub(super) fn add(&mut self, count: u64) {
+        self.count += count;
+    }
+
     /// The label of the value.
     ///
     /// ```
@@ -171,6 +179,11 @@ impl Facets {
         });
         self.lists[facet as usize] = merged(counts.collect());
     }
+
+    /// Sets the values of a facet, of which each has another key.
+    pub(super) fn set_distinct(&mut self, facet: Facet, values: Vec<FacetCount>) {
+        self.lists[facet as usize] = sorted(values);
+    }
 }
 
 /// A value of a facet with its count in one segment.
@@ -211,21 +224,52 @@ pub(super) fn count(
     request: &Request<'_>,
     asked: &[Facet],
 ) -> Result<Facets> {
+    let mut facets = Facets::default();
+    for_each_group(request, asked, |request, group| {
+        count_group(&mut facets, segments, request, group)
+    })?;
+    Ok(facets)
+}
+
+/// Counts facets by segment: `each` gets the index of the segment, the facet, and its counts.
+///
+/// # Errors
+/// As [`count`].
+pub(super) fn tally(
+    segments: &[SegmentHandle],
+    request: &Request<'_>,
+    asked: &[Facet],
+    mut each: impl FnMut(usize, Facet, FacetTally),
+) -> Result<()> {
+    for_each_group(request, asked, |request, group| {
+        for (index, handle) in segments.iter().enumerate() {
+            for (&facet, tally) in group.iter().zip(handle.live().facets(request, group)?) {
+                each(index, facet, tally);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Calls `each` with the facets that are counted together, and their request.
+fn for_each_group(
+    request: &Request<'_>,
+    asked: &[Facet],
+    mut each: impl FnMut(&Request<'_>, &[Facet]) -> Result<()>,
+) -> Result<()> {
     let filter = request.filter;
     type Group = SmallVec<[Facet; Facet::ALL.len()]>;
     let asked = asked.iter().copied();
     let (filtered, free): (Group, Group) =
         asked.partition(|&facet| !filter.value_keys(facet).is_empty());
-    let mut facets = Facets::default();
     if !free.is_empty() {
-        count_group(&mut facets, segments, request, &free)?;
+        each(request, &free)?;
     }
     for facet in filtered {
         let filter = &filter.without(facet);
-        let lifted = Request { filter, ..*request };
-        count_group(&mut facets, segments, &lifted, &[facet])?;
+        each(&Request { filter, ..*request }, &[facet])?;
     }
-    Ok(facets)
+    Ok(())
 }
 
 /// Counts facets under one filter.

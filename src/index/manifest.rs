@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::chain::{ChainLine, CommitDigest, DIGEST_BYTES};
 use super::identity::IndexId;
 use crate::digest::Digest;
+use crate::error::OTHER_FORMAT_HINT;
 use crate::{Error, Result};
 
 /// The version that this release writes, and the newest version that it reads.
@@ -171,7 +172,8 @@ impl Manifest {
         let version = u16::from_le_bytes([header[8], header[9]]);
         if version > MANIFEST_VERSION {
             return Err(Error::newer(format!(
-                "the manifest has format {version}; this release reads up to {MANIFEST_VERSION}"
+                "the manifest has format {version}; this release reads up to {MANIFEST_VERSION}; \
+                 {OTHER_FORMAT_HINT}"
             )));
         }
         let checksum = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);

@@ -6,9 +6,9 @@ use std::vec;
 use time::Date;
 
 use super::result_page::RowAddress;
-use super::{Page, Snapshot};
+use super::{Found, Page, Snapshot};
 use crate::Result;
-use crate::query::{Filter, Order, Query, Start};
+use crate::query::{Filter, Order, Query, SortKey, Start};
 use crate::signal::{Item, SignalId};
 
 /// Signals in the first batch: a caller that takes few pays for no more than a page.
@@ -84,7 +84,8 @@ impl<'s> Matches<'s> {
         }
     }
 
-    /// Restarts after an id in the order. The id need not match or exist. Earlier skips are discarded.
+    /// Restarts after a signal in the order: its id, or its [`key`](Order::key_of) if the order is by value. The signal
+    /// need not match or exist. Earlier skips are discarded.
     ///
     /// ```
     /// use signaldex::query::Order;
@@ -96,8 +97,8 @@ impl<'s> Matches<'s> {
     /// assert_eq!(all().after(tenth.signal.id).count(), all().count() - 10);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn after(mut self, id: SignalId) -> Matches<'s> {
-        self.next = Some(Start::After(self.query.cursor_after(id, self.today)));
+    pub fn after(mut self, last: impl Into<SortKey>) -> Matches<'s> {
+        self.next = Some(Start::After(self.query.cursor_after(last, self.today)));
         self.slice = Vec::new().into_iter();
         self
     }
@@ -119,8 +120,26 @@ impl<'s> Matches<'s> {
         std::iter::from_fn(next).fuse()
     }
 
+    /// The matches with the whole records of their companies, which are found by number, without a look-up.
+    ///
+    /// ```
+    /// use signaldex::query::Order;
+    /// use signaldex::{Filter, sample};
+    ///
+    /// let (snapshot, filter) = (sample::index()?.snapshot(), Filter::from_query_string("country=Japan")?);
+    /// let matches = snapshot.matches(&filter, sample::AS_OF, Order::NewestFirst);
+    /// for found in matches.with_companies() {
+    ///     assert_eq!(found?.company.country.as_deref(), Some("Japan"));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_companies(mut self) -> impl FusedIterator<Item = Result<Found<'s>>> + 's {
+        let next = move || self.next_read(Snapshot::found_at).transpose();
+        std::iter::from_fn(next).fuse()
+    }
+
     /// The next match. There is none after an error: the next batch, which failed, has been taken.
-    fn next_address(&mut self) -> Result<Option<(SignalId, RowAddress)>> {
+    pub(super) fn next_address(&mut self) -> Result<Option<(SignalId, RowAddress)>> {
         if let Some(address) = self.slice.next() {
             return Ok(Some(address));
         }
@@ -136,11 +155,15 @@ impl<'s> Matches<'s> {
         Ok(self.slice.next())
     }
 
-    fn next_item(&mut self) -> Result<Option<Item<'s>>> {
+    /// The next match, read. There is none after an error.
+    fn next_read<T>(
+        &mut self,
+        read: impl FnOnce(&'s Snapshot, SignalId, RowAddress) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
         let Some((id, address)) = self.next_address()? else {
             return Ok(None);
         };
-        let item = self.snapshot.item_at(id, address);
+        let item = read(self.snapshot, id, address);
         if item.is_err() {
             self.next = None;
             self.slice = Vec::new().into_iter();
@@ -153,7 +176,7 @@ impl<'s> Iterator for Matches<'s> {
     type Item = Result<Item<'s>>;
 
     fn next(&mut self) -> Option<Result<Item<'s>>> {
-        self.next_item().transpose()
+        self.next_read(Snapshot::item_at).transpose()
     }
 
     /// Does not read skipped records.

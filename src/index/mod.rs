@@ -13,11 +13,12 @@ mod changes;
 
 mod lookups;
 
-mod unknown;
+mod columns;
 
 mod figures;
 
 mod cost;
+mod hints;
 
 mod snapshot;
 
@@ -26,8 +27,10 @@ mod check;
 mod builder;
 mod chain;
 mod commit;
+mod companies;
 mod debug;
 mod directory;
+mod facet_dictionary;
 mod facets;
 mod hex_number;
 mod identity;
@@ -50,6 +53,7 @@ mod source;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod value_page;
 mod writer;
 
 use std::path::Path;
@@ -61,9 +65,11 @@ use arc_swap::ArcSwap;
 pub use builder::IndexBuilder;
 #[cfg(feature = "replicate")]
 pub(crate) use chain::ChainLine;
-pub use changes::{Change, Changes};
+pub use changes::{Change, ChangeKind, Changes};
+pub use columns::{RowBlock, SegmentColumns};
 #[cfg(feature = "replicate")]
 pub(crate) use directory::FileKind;
+pub use facet_dictionary::{FacetCounters, FacetDictionary};
 pub use facets::{FacetCount, Facets};
 pub use figures::IndexStatistics;
 pub use identity::IndexId;

@@ -1,7 +1,8 @@
 //! Pages: the matches of all segments, merged by id until the page is full.
 //!
 //! The segment that probably has most of the page is searched first. Of every other one, only rows whose ids
-//! come before the last id of the page so far are searched: few or none of a small segment.
+//! come before the last id of the page so far are searched: few or none of a small segment. Pages by value are in
+//! [`value_page`](super::value_page).
 
 use std::ops::Range;
 
@@ -10,13 +11,14 @@ use time::Date;
 
 use super::live::SegmentHandle;
 use super::result_page::{Hit, Page, RowAddress};
+use super::value_page;
 use crate::Result;
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::row::Row;
 use crate::exec::{Consumer, Counters, Counting, MatchRun, MatchRuns, Observer, Run};
 use crate::exec::{LiveSegment, PhraseSteps, Request, Unobserved, may_be_eager};
 use crate::plan::{ExecutionExplanation, PlanStorage, Strategies};
-use crate::query::{Order, Query, Start};
+use crate::query::{IdOrder, Query, Sorting, Start};
 use crate::segment::Segment;
 use crate::signal::SignalId;
 
@@ -56,10 +58,16 @@ fn run<O: Observer>(
     strategies: &Strategies,
     explained: impl FnMut(usize, O::Explained),
 ) -> Result<Page> {
+    let order = match query.order().sorting() {
+        Sorting::ById(order) => order,
+        Sorting::ByValue(order) => {
+            return value_page::run::<O>(segments, query, order, (day, strategies), explained);
+        }
+    };
     let request = Request {
         filter: query.filter(),
         today: day,
-        order: query.order(),
+        order,
         strategies,
         may_be_eager: may_be_eager(query.filter(), segments.len(), strategies),
     };
@@ -80,7 +88,7 @@ fn search_one<O: Observer>(
     page: &mut Collected,
     mut explained: impl FnMut(usize, O::Explained),
 ) -> Result<Counters> {
-    let rows = rows_after_cursor(live.segment, query)?;
+    let rows = rows_after_cursor(live.segment, query, request.order)?;
     let (counters, explanation) = collect::<O>((live, 0), rows, request, page)?;
     explained(0, explanation);
     Ok(counters)
@@ -100,7 +108,12 @@ fn search_all<O: Observer>(
     let wanted = to_skip + page.room;
     let mut parts: SmallVec<[PagePart<'_>; 4]> = SmallVec::with_capacity(segments.len());
     for (handle, index) in segments.iter().zip(0..) {
-        parts.push(PagePart::new(handle, index, query, wanted)?);
+        parts.push(PagePart::new(
+            handle,
+            index,
+            (query, request.order),
+            wanted,
+        )?);
     }
     // Parts that can fill the page early come first, so that later ones have few rows to search.
     parts.sort_unstable_by_key(|part| part.filled_at);
@@ -182,21 +195,21 @@ impl<'a> PagePart<'a> {
     fn new(
         handle: &'a SegmentHandle,
         index: u32,
-        query: &Query,
+        (query, order): (&Query, IdOrder),
         wanted: usize,
     ) -> Result<PagePart<'a>> {
-        let rows = rows_after_cursor(&handle.segment, query)?;
+        let rows = rows_after_cursor(&handle.segment, query, order)?;
         let filled_at = if rows.len() < wanted {
             u64::MAX
         } else {
             // There are at least `wanted` rows, and at least one is wanted, so the row exists and
             // the casts fit.
-            match query.order() {
-                Order::OldestFirst => handle
+            match order {
+                IdOrder::OldestFirst => handle
                     .segment
                     .id(Row(rows.start + wanted as u32 - 1))?
                     .get(),
-                Order::NewestFirst => !handle.segment.id(Row(rows.end - wanted as u32))?.get(),
+                IdOrder::NewestFirst => !handle.segment.id(Row(rows.end - wanted as u32))?.get(),
             }
         };
         Ok(PagePart {
@@ -229,8 +242,8 @@ impl<'a> PagePart<'a> {
                 }
                 let ids = self.live.segment.ids()?;
                 match order {
-                    Order::OldestFirst => rows.start..ids.count_below(last) as u32,
-                    Order::NewestFirst => ids.count_below(last + 1) as u32..rows.end,
+                    IdOrder::OldestFirst => rows.start..ids.count_below(last) as u32,
+                    IdOrder::NewestFirst => ids.count_below(last + 1) as u32..rows.end,
                 }
             }
             _ => rows,
@@ -243,7 +256,7 @@ impl<'a> PagePart<'a> {
 const INSERTED_MAX: usize = 4;
 
 /// Merges two sorted parts of the hits. The later part starts at an index.
-fn merge(hits: &mut [Hit], index: usize, order: Order) {
+fn merge(hits: &mut [Hit], index: usize, order: IdOrder) {
     let (before, later) = hits.split_at(index);
     // Nothing to do if the later part follows the earlier one.
     match (before.last(), later.first()) {
@@ -258,7 +271,7 @@ fn merge(hits: &mut [Hit], index: usize, order: Order) {
 }
 
 /// Inserts the hits from an index on among those before it.
-fn insert(hits: &mut [Hit], index: usize, order: Order) {
+fn insert(hits: &mut [Hit], index: usize, order: IdOrder) {
     let mut later: SmallVec<[Hit; INSERTED_MAX]> = SmallVec::from_slice(&hits[index..]);
     let (mut before, mut end) = (index, hits.len());
     // Invariant: the first `before` hits and the rest of `later` must be merged into the slots before `end`.
@@ -274,7 +287,7 @@ fn insert(hits: &mut [Hit], index: usize, order: Order) {
 }
 
 /// Merges two parts of the hits from the front.
-fn interleave(hits: &mut [Hit], index: usize, order: Order) {
+fn interleave(hits: &mut [Hit], index: usize, order: IdOrder) {
     let first_later = hits[index].id;
     let in_place = hits[..index].partition_point(|hit| order.puts_first(hit.id, first_later));
     let before: SmallVec<[Hit; HITS_MIN]> = SmallVec::from_slice(&hits[in_place..index]);
@@ -396,15 +409,16 @@ impl Collected {
             next_cursor: last.map(|last| query.cursor_after(last.id, day)),
             counters,
             hits: self.hits,
+            values: Vec::new(),
         }
     }
 }
 
 /// The id of the first row of a range in an order.
-fn first_id(segment: &Segment, rows: &Range<u32>, order: Order) -> Result<Option<SignalId>> {
+fn first_id(segment: &Segment, rows: &Range<u32>, order: IdOrder) -> Result<Option<SignalId>> {
     let row = match order {
-        Order::OldestFirst => Row(rows.start),
-        Order::NewestFirst => Row(rows.end.wrapping_sub(1)),
+        IdOrder::OldestFirst => Row(rows.start),
+        IdOrder::NewestFirst => Row(rows.end.wrapping_sub(1)),
     };
     if rows.is_empty() {
         return Ok(None);
@@ -413,15 +427,15 @@ fn first_id(segment: &Segment, rows: &Range<u32>, order: Order) -> Result<Option
 }
 
 /// The rows after the query's cursor.
-fn rows_after_cursor(segment: &Segment, query: &Query) -> Result<Range<u32>> {
+fn rows_after_cursor(segment: &Segment, query: &Query, order: IdOrder) -> Result<Range<u32>> {
     let rows = segment.row_count();
     let Start::After(cursor) = query.start() else {
         return Ok(0..rows);
     };
     let (ids, last) = (segment.ids()?, cursor.last_id().get());
-    Ok(match query.order() {
-        Order::NewestFirst => 0..ids.count_below(last) as u32,
-        Order::OldestFirst => ids.count_below(last + 1) as u32..rows,
+    Ok(match order {
+        IdOrder::NewestFirst => 0..ids.count_below(last) as u32,
+        IdOrder::OldestFirst => ids.count_below(last + 1) as u32..rows,
     })
 }
 

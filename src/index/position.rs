@@ -165,6 +165,54 @@ impl Position {
         }
     }
 
+    /// Whether both are of one index.
+    ///
+    /// ```
+    /// use signaldex::{Index, sample};
+    ///
+    /// let (sample, other) = (sample::index()?.snapshot(), Index::in_memory()?.snapshot());
+    /// assert!(sample.position().is_of_index_of(&sample.position()));
+    /// assert!(!sample.position().is_of_index_of(&other.position()));
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    pub fn is_of_index_of(&self, other: &Position) -> bool {
+        self.index == other.index
+    }
+
+    /// The commit and the signal up to which the copy has all changes.
+    ///
+    /// With [`at_step`](Self::at_step) it is all that has to be kept of a position on the way from one that is known.
+    ///
+    /// ```
+    /// use signaldex::{Filter, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let snapshot = index.snapshot();
+    /// let (end, filter) = (snapshot.position(), Filter::from_query_string("country=Germany")?);
+    /// let begin = end.at_step((0, 0)); // of an empty copy
+    /// let mut changes = snapshot.changes(&filter, sample::AS_OF, &begin)?;
+    /// assert_eq!(changes.by_ref().take(200).count(), 200);
+    /// let step = changes.position().step();
+    /// let rest = snapshot.changes(&filter, sample::AS_OF, &begin.at_step(step))?;
+    /// assert_eq!(rest.count(), 41);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn step(&self) -> (u64, u64) {
+        (self.commit, self.id)
+    }
+
+    /// The position of a copy that was complete at this one, or empty then, and has since received all changes up to a
+    /// [step](Self::step).
+    ///
+    /// ```
+    /// let position = signaldex::sample::index()?.snapshot().position();
+    /// assert_eq!(position.at_step(position.step()), position);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    pub fn at_step(self, (commit, id): (u64, u64)) -> Position {
+        Position { commit, id, ..self }
+    }
+
     /// The state of a copy in an index, from a position.
     ///
     /// # Errors

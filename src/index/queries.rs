@@ -40,7 +40,8 @@ impl Snapshot {
     /// A part of a file that the query needs is damaged.
     ///
     /// Cost: grows with the rows visited until the page is full; a few microseconds if matches are common; never
-    /// more than [`count`](Self::count).
+    /// more than [`count`](Self::count). In an order by value, at most that of counting a facet: all matches may have to be
+    /// compared.
     pub fn search(&self, query: &Query, today: Date) -> Result<Page> {
         let day = query.day(today);
         page::search(&self.segments, query, day, &self.strategies)
@@ -73,6 +74,32 @@ impl Snapshot {
             items.extend(self.item_at(id, address)?);
         }
         Ok(items)
+    }
+
+    /// As [`records`](Self::records), with the whole records of the companies, which are found by number, without a
+    /// look-up.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&Query::from_query_string("country=Japan")?, sample::AS_OF)?;
+    /// for found in snapshot.records_with_companies(&page)? {
+    ///     assert_eq!(found.company.country.as_deref(), Some("Japan"));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`records`](Self::records).
+    ///
+    /// Cost: about twice that of [`records`](Self::records).
+    pub fn records_with_companies(&self, page: &Page) -> Result<Vec<Found<'_>>> {
+        let mut found = Vec::with_capacity(page.len());
+        for (id, address) in page.addresses() {
+            found.extend(self.found_at(id, address)?);
+        }
+        Ok(found)
     }
 
     /// The exact number of signals that match.
@@ -309,7 +336,8 @@ impl Snapshot {
         });
         Ok(Explanation {
             query: query.filter().canonical(),
-            unknown: self.unknown_values(query.filter())?,
+            companies: self.named_companies(query.filter())?,
+            hints: self.hints(query, matches == 0)?,
             segments: segments.collect::<Result<_>>()?,
             matches,
             page_length: page.len(),

@@ -5,13 +5,15 @@ use std::slice;
 
 use crate::encoding::row::Row;
 use crate::exec::Counters;
-use crate::query::Cursor;
+use crate::query::{Cursor, SortKey, SortValue};
 use crate::signal::SignalId;
 
 /// A page of results: the ids of signals, and the cursor of the next page.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Page {
     pub(super) hits: Vec<Hit>,
+    /// The value of each hit, if the order is by value.
+    pub(super) values: Vec<Option<SortValue>>,
     pub(super) next_cursor: Option<Cursor>,
     pub(super) counters: Counters,
 }
@@ -101,6 +103,26 @@ impl Page {
     /// ```
     pub fn next_cursor(&self) -> Option<&Cursor> {
         self.next_cursor.as_ref()
+    }
+
+    /// The sort keys, in the query's order: for services that cut pages
+    /// ([`Query::cursor_after`](crate::Query::cursor_after)) or merge those of several indexes.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let query = Query::from_query_string("order=-date&limit=5")?;
+    /// let page = snapshot.search(&query, sample::AS_OF)?;
+    /// assert!(page.keys().is_sorted_by(|&a, &b| query.order().compare_keys(a, b).is_lt()));
+    /// assert!(page.keys().map(|key| key.id()).eq(page.ids()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys(&self) -> impl Iterator<Item = SortKey> + '_ {
+        let values = self.values.iter().copied();
+        let values = values.chain(std::iter::repeat(None));
+        let key = |(hit, value): (&Hit, Option<SortValue>)| SortKey { value, id: hit.id };
+        self.hits.iter().zip(values).map(key)
     }
 
     /// The ids with their row addresses.

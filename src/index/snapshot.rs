@@ -14,7 +14,7 @@ use crate::digest::Digest;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::exec::{Request, may_be_eager};
 use crate::plan::Strategies;
-use crate::query::{Filter, Order};
+use crate::query::{Filter, IdOrder};
 use crate::signal::{Company, Item, Signal, SignalId};
 
 /// An immutable state of an index. Searches need no locks and allocate little.
@@ -133,6 +133,12 @@ impl Snapshot {
         found.map(|(live, row)| live.segment.item(row)).transpose()
     }
 
+    /// Reads the record of a match and that of its company.
+    pub(super) fn found_at(&self, id: SignalId, address: RowAddress) -> Result<Option<Found<'_>>> {
+        let live = self.live_row(id, address)?;
+        live.map(|(live, row)| found(live, row)).transpose()
+    }
+
     /// The segment and row of a live signal: those of the address, unless it comes from another snapshot.
     pub(super) fn live_row(
         &self,
@@ -207,7 +213,7 @@ impl Snapshot {
         Request {
             filter,
             today,
-            order: Order::default(),
+            order: IdOrder::default(),
             strategies: &self.strategies,
             may_be_eager: may_be_eager(filter, self.segments.len(), &self.strategies),
         }

@@ -76,13 +76,14 @@ impl Directory {
         Directory(path.to_owned())
     }
 
-    /// Creates the directory durably if it does not exist: the parent of each new folder is synced.
-    pub(crate) fn ensure(&self) -> Result<()> {
+    /// Creates the directory durably if it does not exist: the parent of each new folder is synced. Returns the new
+    /// folders, the innermost first.
+    pub(crate) fn ensure(&self) -> Result<Vec<PathBuf>> {
         let is_new = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let new: Vec<&Path> = self.0.ancestors().take_while(is_new).collect();
         fs::create_dir_all(&self.0)
             .map_err(|error| Error::io("create the directory", error).at(&self.0))?;
-        for path in new {
+        for path in &new {
             // A new directory is durable once its parent is synced.
             let above = path.parent().filter(|above| !above.as_os_str().is_empty());
             let above = above.unwrap_or(Path::new("."));
@@ -90,7 +91,45 @@ impl Directory {
                 .sync_names()
                 .map_err(|error| Error::io("sync the directory", error).at(above))?;
         }
-        Ok(())
+        Ok(new.into_iter().map(Path::to_owned).collect())
+    }
+
+    /// What a builder adds to the directory beside its files, removed unless an index is finished.
+    pub(super) fn scaffold(&self, new_folders: Vec<PathBuf>) -> Scaffold {
+        let lock = self.path(LOCK);
+        Scaffold {
+            lock: (!lock.exists()).then_some(lock),
+            new_folders,
+        }
+    }
+}
+
+/// The lock and the folders that are new with a builder: removed when it is dropped, so that a build that fails leaves
+/// nothing.
+#[derive(Debug, Default)]
+pub(super) struct Scaffold {
+    lock: Option<PathBuf>,
+    new_folders: Vec<PathBuf>,
+}
+
+impl Scaffold {
+    /// Keeps everything, for the finished index.
+    pub(super) fn keep(&mut self) {
+        // Field by field: an assignment would drop, and so remove, what is to be kept.
+        self.lock = None;
+        self.new_folders.clear();
+    }
+}
+
+impl Drop for Scaffold {
+    fn drop(&mut self) {
+        // Nothing can be done about what cannot be removed; a folder with anything else in it stays.
+        if let Some(lock) = &self.lock {
+            let _ = fs::remove_file(lock);
+        }
+        for folder in &self.new_folders {
+            let _ = fs::remove_dir(folder);
+        }
     }
 }
 

@@ -60,26 +60,28 @@ impl ChangesAnswer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn push(&mut self, change: &Change<'_>) -> bool {
-        match (change, self.rendering) {
-            (Change::Upsert { item, is_new }, Rendering::Short) => {
-                let item = Item {
-                    signal: shortened(&item.signal),
-                    company_name: start(&item.company_name).into(),
-                };
-                let is_new = *is_new;
-                self.add(0, &Change::Upsert { item, is_new })
-            }
-            (Change::Upsert { item, .. }, Rendering::Whole) => {
-                self.add(text_bytes(&item.signal), change)
-            }
-            (Change::Remove { .. }, _) => self.add(0, change),
-        }
+        let bytes_min = match (change, self.rendering) {
+            (Change::Upsert { item, .. }, Rendering::Whole) => text_bytes(&item.signal),
+            _ => 0,
+        };
+        let rendering = self.rendering;
+        let write = |bytes: &mut Vec<u8>| write_change(bytes, change, rendering);
+        self.items.add(bytes_min, write)
     }
 
-    /// Adds a change of at least `bytes_min` bytes.
-    fn add(&mut self, bytes_min: usize, change: &Change<'_>) -> bool {
-        let write = |bytes: &mut Vec<u8>| write_value(bytes, &ChangeItem { change });
-        self.items.add(bytes_min, write)
+    /// As [`push`](Self::push), for a change that [`write_change`] has written.
+    ///
+    /// ```
+    /// use signaldex::json::{ChangesAnswer, Rendering};
+    ///
+    /// let mut answer = ChangesAnswer::new(Rendering::Whole);
+    /// assert!(answer.push_written(br#"{"op":"remove","id":"1"}"#));
+    /// let body = answer.finish("start", false);
+    /// assert!(body.starts_with(br#"{"data":{"changes":[{"op":"remove","id":"1"}]"#));
+    /// ```
+    pub fn push_written(&mut self, change: &[u8]) -> bool {
+        let write = |bytes: &mut Vec<u8>| bytes.extend_from_slice(change);
+        self.items.add(change.len(), write)
     }
 
     /// Completes the answer with the position after its changes and whether there are more.
@@ -98,5 +100,30 @@ impl ChangesAnswer {
         write_value(&mut bytes, &more);
         bytes.extend_from_slice(b"}}");
         bytes
+    }
+}
+
+/// Appends a change as an item of a [`ChangesAnswer`], for [`push_written`](ChangesAnswer::push_written).
+///
+/// ```
+/// use signaldex::json::{Rendering, write_change};
+/// use signaldex::{Change, SignalId};
+///
+/// let mut item = Vec::new();
+/// write_change(&mut item, &Change::Remove { id: SignalId::MIN }, Rendering::Whole);
+/// assert_eq!(item, br#"{"op":"remove","id":"1"}"#);
+/// ```
+pub fn write_change(output: &mut Vec<u8>, change: &Change<'_>, rendering: Rendering) {
+    match (change, rendering) {
+        (Change::Upsert { item, is_new }, Rendering::Short) => {
+            let item = Item {
+                signal: shortened(&item.signal),
+                company_name: start(&item.company_name).into(),
+            };
+            let is_new = *is_new;
+            let change = &Change::Upsert { item, is_new };
+            write_value(output, &ChangeItem { change });
+        }
+        _ => write_value(output, &ChangeItem { change }),
     }
 }

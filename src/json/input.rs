@@ -8,11 +8,12 @@ use std::borrow::Cow;
 use serde::de::MapAccess;
 use time::{Date, UtcDateTime};
 
-use super::error::RecordError;
-use super::fields::UnknownFields;
+use super::members;
 use super::object::{self, Context, Member, MemberValue, Members, ObjectSeed, Slot};
+use super::unknown::UnknownNames;
 use super::value::WholeNumber;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
+use crate::tables::{RecordError, RecordKind};
 
 /// Parses a signal, borrowing texts without escapes.
 ///
@@ -28,13 +29,15 @@ use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 ///
 /// Cost: one pass, about a microsecond for a line of 1,000 bytes; no allocation without escapes.
 pub fn parse_signal(line: &[u8]) -> Result<Signal<'_>, RecordError> {
-    parse_signal_noting(line, &mut UnknownFields::Ignored)
+    let mut unknown = UnknownNames::of(RecordKind::Signal);
+    parse_signal_noting(line, &mut unknown).or_else(|error| members::read_signal(line, error))
 }
 
-/// As [`parse_signal`], with handling of unknown fields.
+/// The fast path of [`parse_signal`]: declines what is spelt or written in another way than responses have it.
+/// Where it has a record, the slow one has the same.
 pub(super) fn parse_signal_noting<'de>(
     line: &'de [u8],
-    unknown: &mut UnknownFields,
+    unknown: &mut UnknownNames,
 ) -> Result<Signal<'de>, RecordError> {
     object::read_line::<SignalMembers<'de>>(line, unknown)?.finish()
 }
@@ -56,13 +59,14 @@ pub(super) fn parse_signal_noting<'de>(
 ///
 /// Cost: as [`parse_signal`].
 pub fn parse_company(line: &[u8]) -> Result<Company<'_>, RecordError> {
-    parse_company_noting(line, &mut UnknownFields::Ignored)
+    let mut unknown = UnknownNames::of(RecordKind::Company);
+    parse_company_noting(line, &mut unknown).or_else(|error| members::read_company(line, error))
 }
 
-/// As [`parse_company`], with handling of unknown fields.
+/// As [`parse_signal_noting`], of a company.
 pub(super) fn parse_company_noting<'de>(
     line: &'de [u8],
-    unknown: &mut UnknownFields,
+    unknown: &mut UnknownNames,
 ) -> Result<Company<'de>, RecordError> {
     object::read_line::<CompanyMembers<'de>>(line, unknown)?.finish()
 }

@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use super::item::{FundingMember, ItemMember, visit_funding, visit_members};
 use super::text_encoding;
 use crate::signal::{Funding, Signal};
+use crate::tables::needs_escape;
 
 /// The columns in order: the members of a search item.
 pub const CSV_COLUMNS: [&str; 17] = [
@@ -41,7 +42,7 @@ pub fn write_csv_header(output: &mut Vec<u8>) {
 }
 
 /// Appends the row of a signal (RFC 4180). A text that a spreadsheet would evaluate as a formula is
-/// prefixed with an apostrophe, the spreadsheet's own escape.
+/// prefixed with an apostrophe, the spreadsheet's own escape, which a load takes away.
 ///
 /// ```
 /// use signaldex::{Signal, SignalId, json};
@@ -102,10 +103,6 @@ fn push_funding<'s>(cells: &mut Vec<Cow<'s, str>>, funding: Option<&'s Funding<'
     });
 }
 
-/// The first characters of texts that some spreadsheet evaluates as a formula. Imports drop a leading NUL, and
-/// East Asian versions read the full-width signs as the ASCII ones.
-const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\0', '＝', '＋', '－', '＠'];
-
 /// Appends a cell, quoted if necessary, for rows with columns of your own.
 ///
 /// ```
@@ -114,7 +111,7 @@ const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\0', '＝',
 /// assert_eq!(row, b"\"Series A, led by Acme\"");
 /// ```
 pub fn write_csv_cell(output: &mut Vec<u8>, cell: &str) {
-    let is_formula = cell.starts_with(FORMULA_STARTS);
+    let is_formula = needs_escape(cell);
     let is_quoted = is_formula || cell.contains(['"', ',', '\n', '\r']);
     if !is_quoted {
         output.extend_from_slice(cell.as_bytes());

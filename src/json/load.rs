@@ -1,126 +1,27 @@
 //! Loads files of companies and signals into an index.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::mem;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
-use super::error::RecordError;
-use super::fields::{RecordKind, UnknownField, UnknownFields};
-use super::input::{parse_company_noting, parse_signal_noting};
+use super::file_run::{FileRun, LoadState};
+use super::headers;
+use super::load_report::write_summary;
+use super::open_file::{OpenFile, some_loaded};
 use super::read_ahead;
-use super::records::RecordReader;
-use super::rename::Renames;
-use crate::signal::{Company, Signal};
-use crate::text::shortened;
-use crate::{Added, Error, ErrorKind, IndexBuilder, Result, Writer};
+use super::record_type::{CompanyRecord, RecordType, SignalRecord};
+use super::{FaultGroup, LoadReport, Progress, Rejected, Replaced, Sink, UnknownField};
+use crate::tables::{Header, LoadOptions, RecordKind, Source};
+use crate::{Error, Result, Snapshot};
 
-/// The target of a load: an [`IndexBuilder`] or a [`Writer`].
-/// Implement it for a target of your own, such as several indexes.
-pub trait Sink {
-    /// Adds a company; a later one with the same slug replaces it.
-    ///
-    /// # Errors
-    /// An error that does not concern this record alone; it ends the load.
-    fn add_company(&mut self, company: &Company<'_>) -> Result<Added>;
-
-    /// Adds a signal; a later one with the same id replaces it.
-    ///
-    /// # Errors
-    /// [`UnknownCompany`](crate::ErrorKind::UnknownCompany), which rejects only this record, or an error that does
-    /// not concern this record alone and ends the load.
-    fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added>;
-}
-
-impl Sink for IndexBuilder {
-    fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
-        IndexBuilder::add_company(self, company)
-    }
-
-    fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
-        IndexBuilder::add_signal(self, signal)
-    }
-}
-
-impl Sink for Writer {
-    fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
-        let added = if self.has_company(&company.slug)? {
-            Added::Replaced
-        } else {
-            Added::New
-        };
-        self.upsert_company(company).map(|()| added)
-    }
-
-    fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
-        let added = if self.has_signal(signal.id)? {
-            Added::Replaced
-        } else {
-            Added::New
-        };
-        self.upsert_signal(signal).map(|()| added)
-    }
-}
-
-/// The handling of invalid lines.
+/// The handling of invalid records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnInvalid {
     /// End the load with an error.
     #[default]
     Stop,
-    /// Count and report the line, and continue.
+    /// Count and report the record, and continue.
     Skip,
-}
-
-/// A rejected line. `Display` writes `signals.jsonl:17: id: ...`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Rejected {
-    /// The file.
-    pub path: PathBuf,
-    /// The line number, counted from 1.
-    pub line: u64,
-    /// The field, the error and what is allowed.
-    pub error: RecordError,
-}
-
-impl fmt::Display for Rejected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.path.display(), self.line, self.error)
-    }
-}
-
-/// The progress of loading a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// Bytes read from the file, before decompression.
-    pub bytes_read: u64,
-    /// The size of the file, if known.
-    pub total_bytes: Option<u64>,
-    /// Records read from the file, including rejected ones.
-    pub records: u64,
-}
-
-/// A summary of a load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LoadReport {
-    /// Companies added, including those that replaced others.
-    pub companies: u64,
-    /// Signals added, including those that replaced others.
-    pub signals: u64,
-    /// Companies that replaced an earlier one with the same slug.
-    pub companies_replaced: u64,
-    /// Signals that replaced an earlier one with the same id.
-    pub signals_replaced: u64,
-    /// Rejected records.
-    pub rejected: u64,
-    /// Rejected companies.
-    pub companies_rejected: u64,
-    /// Rejected signals whose company is unknown, perhaps because it was rejected.
-    pub signals_without_company: u64,
 }
 
 /// Loads a file of companies and a file of signals; `-` is standard input.
@@ -141,7 +42,7 @@ pub struct LoadReport {
 /// ```
 ///
 /// # Errors
-/// As [`Loader::signals`].
+/// As [`Loader::load`].
 pub fn load(
     companies: impl AsRef<Path>,
     signals: impl AsRef<Path>,
@@ -149,13 +50,12 @@ pub fn load(
     on_invalid: OnInvalid,
 ) -> Result<LoadReport> {
     let mut loader = Loader::new(on_invalid);
-    loader.companies(companies, sink)?;
-    loader.signals(signals, sink)?;
+    loader.load(Some(companies.as_ref()), Some(signals.as_ref()), sink)?;
     Ok(loader.report())
 }
 
-/// Loads files one after another, companies before their signals, with callbacks for progress and skipped
-/// lines.
+/// Loads files one after another, companies before their signals, with callbacks for progress and rejected
+/// records.
 ///
 /// ```
 /// use signaldex::IndexBuilder;
@@ -165,7 +65,7 @@ pub fn load(
 ///
 /// std::fs::write(&path, "slug,name\nacme,Acme GmbH\n,nameless\n")?; // CSV
 /// let mut skipped = Vec::new();
-/// let mut loader = Loader::new(OnInvalid::Skip).on_rejected(|line| skipped.push(line.line));
+/// let mut loader = Loader::new(OnInvalid::Skip).on_rejected(|record| skipped.push(record.line));
 /// loader.companies(&path, &mut IndexBuilder::in_memory())?;
 /// assert_eq!((loader.report().companies, loader.report().rejected), (1, 1));
 /// drop(loader);
@@ -173,76 +73,105 @@ pub fn load(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Loader<'c> {
-    on_invalid: OnInvalid,
-    on_rejected: Box<dyn FnMut(&Rejected) + 'c>,
-    on_progress: Box<dyn FnMut(Progress) + 'c>,
-    report: LoadReport,
-    renames: Renames,
-    company_fields: UnknownFields,
-    signal_fields: UnknownFields,
+    state: LoadState<'c>,
+    suggested: Vec<String>,
 }
 
 impl<'c> Loader<'c> {
     /// Creates a loader without callbacks.
     pub fn new(on_invalid: OnInvalid) -> Loader<'c> {
-        Loader {
-            on_invalid,
-            on_rejected: Box::new(|_| ()),
-            on_progress: Box::new(|_| ()),
-            report: LoadReport::default(),
-            renames: Renames::default(),
-            company_fields: UnknownFields::Counted(RecordKind::Company, BTreeMap::new()),
-            signal_fields: UnknownFields::Counted(RecordKind::Signal, BTreeMap::new()),
-        }
+        Loader::with_options(LoadOptions::skipping(on_invalid == OnInvalid::Skip))
     }
 
-    /// Rejects records with unknown fields instead of counting the fields.
-    ///
-    /// ```
-    /// use signaldex::json::{Loader, OnInvalid};
-    /// use signaldex::{ErrorKind, IndexBuilder};
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("companies");
-    ///
-    /// std::fs::write(&path, r#"{"slug": "acme", "name": "Acme", "contry": "Germany"}"#)?;
-    /// let mut loader = Loader::new(OnInvalid::Stop).strict();
-    /// let refused = loader.companies(&path, &mut IndexBuilder::in_memory());
-    /// assert_eq!(refused.map_err(|error| error.kind()), Err(ErrorKind::Invalid));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn strict(mut self) -> Loader<'c> {
-        self.company_fields = UnknownFields::Refused(RecordKind::Company);
-        self.signal_fields = UnknownFields::Refused(RecordKind::Signal);
-        self
-    }
-
-    /// Reads the field `theirs` of the files as the field `ours`, such as `funding.stage`.
+    /// Creates a loader with options and without callbacks.
     ///
     /// ```
     /// use signaldex::IndexBuilder;
-    /// use signaldex::json::{Loader, OnInvalid};
+    /// use signaldex::json::{LoadOptions, Loader};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("companies");
     ///
     /// std::fs::write(&path, r#"{"id": "acme", "title": "Acme GmbH"}"#)?;
-    /// let mut loader = Loader::new(OnInvalid::Stop).renamed("id", "slug")?.renamed("title", "name")?;
+    /// let mut options = LoadOptions::default();
+    /// options.set("map", "id=slug")?;
+    /// options.set("map", "title=name")?;
+    /// let mut loader = Loader::with_options(options);
     /// loader.companies(&path, &mut IndexBuilder::in_memory())?;
     /// assert_eq!(loader.report().companies, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// There is no field `ours` ([`Invalid`](crate::ErrorKind::Invalid)).
-    pub fn renamed(mut self, theirs: &str, ours: &str) -> Result<Loader<'c>> {
-        self.renames.add(theirs, ours)?;
-        Ok(self)
+    pub fn with_options(options: LoadOptions) -> Loader<'c> {
+        Loader {
+            state: LoadState::new(options),
+            suggested: Vec::new(),
+        }
     }
 
-    /// Sets a callback for skipped lines. With [`OnInvalid::Stop`] it is not called.
+    /// Lets the option `make-keys` make ids as well: of a signal without one, the number of its record in the file.
+    /// For a new index, as the numbers of another file would replace its signals.
+    ///
+    /// ```
+    /// use signaldex::IndexBuilder;
+    /// use signaldex::json::{LoadOptions, Loader};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let [companies, signals] = ["companies", "signals"].map(|name| folder.path().join(name));
+    ///
+    /// std::fs::write(&companies, "name\nAcme GmbH\n")?;
+    /// std::fs::write(&signals, "title,company name\nAcme hires,ACME GmbH\n")?;
+    /// let mut options = LoadOptions::default();
+    /// options.set("make-keys", "")?;
+    /// let mut loader = Loader::with_options(options).making_ids();
+    /// loader.load(Some(&companies), Some(&signals), &mut IndexBuilder::in_memory())?;
+    /// assert_eq!(loader.report().signals, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn making_ids(mut self) -> Loader<'c> {
+        self.state.makes_ids = true;
+        self
+    }
+
+    /// Lets the signals of a load name the companies of an index that it updates, where `make-keys` finds them.
+    ///
+    /// ```
+    /// use signaldex::json::{LoadOptions, Loader};
+    /// use signaldex::{Company, Index};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("signals");
+    ///
+    /// let index = Index::in_memory()?;
+    /// let mut writer = index.writer()?;
+    /// writer.upsert_company(&Company::new("acme", "Acme GmbH"))?;
+    /// writer.commit()?;
+    /// std::fs::write(&path, "id,title,company name\n7,Acme hires,ACME GmbH\n")?;
+    /// let mut options = LoadOptions::default();
+    /// options.set("make-keys", "")?;
+    /// let mut loader = Loader::with_options(options);
+    /// loader.remember_companies(&index.snapshot())?;
+    /// loader.signals(&path, &mut writer)?;
+    /// assert_eq!(writer.commit()?.signals_written, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A company cannot be read.
+    ///
+    /// Cost: with `make-keys`, all companies are read, and their names and slugs held; without, none.
+    pub fn remember_companies(&mut self, snapshot: &Snapshot) -> Result<()> {
+        if !self.state.options.file(RecordKind::Signal).make_keys {
+            return Ok(());
+        }
+        for company in snapshot.scan_companies() {
+            let company = company?;
+            self.state.keys.remember(&company.name, &company.slug);
+        }
+        Ok(())
+    }
+
+    /// Sets a callback for skipped records. Where a load stops at the first, it is not called.
     #[must_use]
     pub fn on_rejected(mut self, tell: impl FnMut(&Rejected) + 'c) -> Loader<'c> {
-        self.on_rejected = Box::new(tell);
+        self.state.on_rejected = Box::new(tell);
         self
     }
 
@@ -256,40 +185,77 @@ impl<'c> Loader<'c> {
     ///
     /// std::fs::write(&path, r#"{"slug": "acme", "name": "Acme GmbH"}"#)?;
     /// let mut records = 0;
-    /// let mut loader = Loader::new(OnInvalid::Stop).on_progress(|progress| records = progress.records);
+    /// let mut loader = Loader::new(OnInvalid::Stop).on_progress(|_, progress| records = progress.records);
     /// loader.companies(&path, &mut IndexBuilder::in_memory())?;
     /// drop(loader);
     /// assert_eq!(records, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn on_progress(mut self, tell: impl FnMut(Progress) + 'c) -> Loader<'c> {
-        self.on_progress = Box::new(tell);
+    pub fn on_progress(mut self, tell: impl FnMut(RecordKind, Progress) + 'c) -> Loader<'c> {
+        self.state.on_progress = Box::new(tell);
         self
+    }
+
+    /// Loads the files that are given, companies first; `-` is standard input. The headers of both are checked before
+    /// a record is read.
+    ///
+    /// ```
+    /// use signaldex::IndexBuilder;
+    /// use signaldex::json::{Loader, OnInvalid};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("companies");
+    ///
+    /// std::fs::write(&path, "slug,company\nacme,Acme GmbH\n")?;
+    /// let mut loader = Loader::new(OnInvalid::Stop);
+    /// let refused = loader.load(Some(&path), None, &mut IndexBuilder::in_memory());
+    /// assert!(refused.is_err_and(|error| error.to_string().contains("--map companies:company=name")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A file cannot be read, the sink fails, no column is a required field, or no record of a file could be loaded
+    /// ([`Invalid`](crate::ErrorKind::Invalid)). Unless invalid records are skipped: a record breaks a rule or names an
+    /// unknown company.
+    ///
+    /// Cost: a microsecond per signal in addition to the sink's work, and another for decompression on a second
+    /// thread. Memory is bounded regardless of the size of the files.
+    pub fn load(
+        &mut self,
+        companies: Option<&Path>,
+        signals: Option<&Path>,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let open = |path, kind| OpenFile::open(path, kind, self.state.options.file(kind));
+        let companies = companies
+            .map(|path| open(path, RecordKind::Company))
+            .transpose()?;
+        let signals = signals
+            .map(|path| open(path, RecordKind::Signal))
+            .transpose()?;
+        self.check_headers([companies.as_ref(), signals.as_ref()])?;
+        let mut fruitless = Ok(());
+        if let Some(file) = companies {
+            let path = file.source.path().to_owned();
+            self.load_file::<CompanyRecord>(file, sink)?;
+            let rejected = self.state.report.companies_rejected;
+            fruitless = fruitless.and(some_loaded(&path, self.state.report.companies, rejected));
+        }
+        if let Some(file) = signals {
+            let path = file.source.path().to_owned();
+            self.load_file::<SignalRecord>(file, sink)?;
+            let rejected = self.state.report.rejected - self.state.report.companies_rejected;
+            fruitless = fruitless.and(some_loaded(&path, self.state.report.signals, rejected));
+        }
+        fruitless
     }
 
     /// Loads a file of companies; `-` is standard input.
     ///
     /// # Errors
-    /// The file cannot be read, the sink fails, or, with [`OnInvalid::Stop`], a line breaks a
-    /// rule ([`Invalid`](crate::ErrorKind::Invalid)).
-    ///
-    /// Cost: as [`signals`](Self::signals).
+    /// As [`load`](Self::load).
     pub fn companies(&mut self, path: impl AsRef<Path>, sink: &mut impl Sink) -> Result<()> {
-        let mut unknown = mem::take(&mut self.company_fields);
-        let rejected_before = self.report.rejected;
-        let loaded = self.load(path.as_ref(), RecordKind::Company, |report, line| {
-            let added = match parse_company_noting(line, &mut unknown) {
-                Ok(company) => sink.add_company(&company)?,
-                Err(error) => return Ok(Some(error)),
-            };
-            report.companies += 1;
-            report.companies_replaced += u64::from(added == Added::Replaced);
-            Ok(None)
-        });
-        self.company_fields = unknown;
-        self.report.companies_rejected += self.report.rejected - rejected_before;
-        loaded
+        self.load(Some(path.as_ref()), None, sink)
     }
 
     /// Loads a file of signals, whose companies the sink knows; `-` is standard input.
@@ -310,39 +276,17 @@ impl<'c> Loader<'c> {
     /// ```
     ///
     /// # Errors
-    /// The file cannot be read, the sink fails, or, with [`OnInvalid::Stop`], a line breaks a
-    /// rule or names an unknown company ([`Invalid`](crate::ErrorKind::Invalid)).
-    ///
-    /// Cost: a microsecond per signal in addition to the sink's work, and another for decompression on a second
-    /// thread. Memory is bounded regardless of the size of the file.
+    /// As [`load`](Self::load).
     pub fn signals(&mut self, path: impl AsRef<Path>, sink: &mut impl Sink) -> Result<()> {
-        let mut unknown = mem::take(&mut self.signal_fields);
-        let loaded = self.load(path.as_ref(), RecordKind::Signal, |report, line| {
-            let signal = match parse_signal_noting(line, &mut unknown) {
-                Ok(signal) => signal,
-                Err(error) => return Ok(Some(error)),
-            };
-            let added = match sink.add_signal(&signal) {
-                Err(error) if error.kind() == ErrorKind::UnknownCompany => {
-                    report.signals_without_company += 1;
-                    return Ok(Some(unknown_company(&signal)));
-                }
-                added => added?,
-            };
-            report.signals += 1;
-            report.signals_replaced += u64::from(added == Added::Replaced);
-            Ok(None)
-        });
-        self.signal_fields = unknown;
-        loaded
+        self.load(None, Some(path.as_ref()), sink)
     }
 
     /// The summary so far, over all files.
     pub fn report(&self) -> LoadReport {
-        self.report
+        self.state.report
     }
 
-    /// The unknown fields, over all files; empty if [`strict`](Self::strict) rejects their records.
+    /// The unknown fields, over all files, with the records that have them.
     ///
     /// ```
     /// use signaldex::IndexBuilder;
@@ -358,76 +302,152 @@ impl<'c> Loader<'c> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn unknown_fields(&self) -> Vec<UnknownField> {
-        let fields = [&self.company_fields, &self.signal_fields];
-        fields
-            .into_iter()
-            .flat_map(UnknownFields::counted)
+        let [companies, signals] = &self.state.unknown;
+        companies
+            .of(RecordKind::Company)
+            .chain(signals.of(RecordKind::Signal))
             .collect()
     }
 
-    /// Passes each line to `take`, which returns the error if it rejects the line.
-    fn load(
-        &mut self,
-        path: &Path,
-        kind: RecordKind,
-        mut take: impl FnMut(&mut LoadReport, &[u8]) -> Result<Option<RecordError>>,
-    ) -> Result<()> {
-        let source = RecordReader::open(path, kind, &self.renames)?;
-        let path = source.lines().path().to_owned();
-        let total_bytes = source.lines().total_bytes();
-        let mut records = 0;
-        thread::scope(|scope| {
-            for batch in read_ahead::start(scope, source)? {
-                let batch = batch?;
-                for (number, line) in batch.lines() {
-                    let error = match line {
-                        Ok(line) => take(&mut self.report, line)?,
-                        Err(error) => Some(error.clone()),
-                    };
-                    if let Some(error) = error {
-                        self.reject(Rejected {
-                            path: path.clone(),
-                            line: number,
-                            error,
-                        })?;
-                    }
-                }
-                records += batch.len() as u64;
-                (self.on_progress)(Progress {
-                    bytes_read: batch.bytes_read,
-                    total_bytes,
-                    records,
-                });
-            }
-            Ok(())
-        })
+    /// The faults so far by file, field and reason, those of cells that were made null among them.
+    ///
+    /// ```
+    /// use signaldex::IndexBuilder;
+    /// use signaldex::json::{Loader, OnInvalid};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("companies");
+    ///
+    /// std::fs::write(&path, "slug,name,updatedAt\na,A,12.06.2026\nb,B,13.06.2026\nc,C,\n")?;
+    /// let mut loader = Loader::new(OnInvalid::Skip);
+    /// loader.companies(&path, &mut IndexBuilder::in_memory())?;
+    /// let [group] = &loader.faults()[..] else { panic!("one field has faults") };
+    /// assert_eq!((group.field, group.count), (Some("updatedAt"), 2));
+    /// assert_eq!(group.options[0], ("--date-format '%d.%m.%Y'".to_owned(), 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn faults(&self) -> Vec<FaultGroup> {
+        self.state.findings.groups()
     }
 
-    fn reject(&mut self, rejected: Rejected) -> Result<()> {
-        if self.on_invalid == OnInvalid::Stop {
-            return Err(Error::invalid(rejected.to_string()));
+    /// The first records of each kind that replaced others.
+    ///
+    /// ```
+    /// use signaldex::IndexBuilder;
+    /// use signaldex::json::{Loader, OnInvalid};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("companies");
+    ///
+    /// std::fs::write(&path, "slug,name\nacme,Acme\nacme,Acme GmbH\n")?;
+    /// let mut loader = Loader::new(OnInvalid::Stop);
+    /// loader.companies(&path, &mut IndexBuilder::in_memory())?;
+    /// assert_eq!((loader.replaced()[0].line, &*loader.replaced()[0].key), (3, "acme"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn replaced(&self) -> &[Replaced] {
+        &self.state.findings.replaced
+    }
+
+    /// The options that a refused header needs, as they are typed; empty unless [`load`](Self::load) has refused one.
+    ///
+    /// ```
+    /// use signaldex::IndexBuilder;
+    /// use signaldex::json::{Loader, OnInvalid};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("companies");
+    ///
+    /// std::fs::write(&path, "slug,company\nacme,Acme GmbH\n")?;
+    /// let mut loader = Loader::new(OnInvalid::Stop);
+    /// assert!(loader.companies(&path, &mut IndexBuilder::in_memory()).is_err());
+    /// assert_eq!(loader.suggested_options(), ["--map companies:company=name"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn suggested_options(&self) -> &[String] {
+        &self.suggested
+    }
+
+    /// The load so far as one line of JSON.
+    ///
+    /// ```
+    /// use signaldex::json::{Loader, OnInvalid};
+    ///
+    /// let summary = Loader::new(OnInvalid::Stop).summary();
+    /// assert!(summary.starts_with(br#"{"companies":{"read":0,"#));
+    /// ```
+    pub fn summary(&self) -> Vec<u8> {
+        let mut summary = Vec::new();
+        write_summary(
+            &mut summary,
+            self.state.report,
+            &self.faults(),
+            &self.unknown_fields(),
+        );
+        summary
+    }
+
+    fn check_headers(&mut self, files: [Option<&OpenFile>; 2]) -> Result<()> {
+        let tables = files.into_iter().flatten();
+        let tables = tables.filter_map(|file| Some((file.source.path(), file.header.as_ref()?)));
+        let tables: Vec<(&Path, &Header)> = tables.collect();
+        match headers::missing_fields(&tables, &self.state.options, self.state.makes_ids) {
+            None => Ok(()),
+            Some(missing) => {
+                self.suggested = missing.options;
+                Err(Error::invalid(missing.message))
+            }
         }
-        self.report.rejected += 1;
-        (self.on_rejected)(&rejected);
-        Ok(())
+    }
+
+    fn load_file<R: RecordType>(&mut self, file: OpenFile, sink: &mut impl Sink) -> Result<()> {
+        let OpenFile {
+            source,
+            header,
+            defaults,
+        } = file;
+        let (path, kind) = (source.path().to_owned(), R::KIND);
+        let options = self.state.options.clone();
+        let mut run = FileRun {
+            state: &mut self.state,
+            options: &options,
+            defaults,
+            path,
+            sink,
+            records: 0,
+        };
+        match (source, header) {
+            (Source::Table(table), Some(header)) => thread::scope(|scope| {
+                let total_bytes = table.total_bytes();
+                for batch in read_ahead::start(scope, table)? {
+                    let batch = batch?;
+                    for (number, row) in batch.iter() {
+                        run.take_row::<R>(number, row, &header)?;
+                    }
+                    run.tell_progress(kind, batch.bytes_read, total_bytes);
+                }
+                Ok(())
+            }),
+            (Source::Json(lines), _) => thread::scope(|scope| {
+                let total_bytes = lines.total_bytes();
+                for batch in read_ahead::start(scope, lines)? {
+                    let batch = batch?;
+                    for (number, line) in batch.lines() {
+                        run.take_line::<R>(number, line)?;
+                    }
+                    run.tell_progress(kind, batch.bytes_read, total_bytes);
+                }
+                Ok(())
+            }),
+            (Source::Table(_), None) => Ok(()),
+        }
     }
 }
 
 impl fmt::Debug for Loader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Loader")
-            .field("on_invalid", &self.on_invalid)
-            .field("report", &self.report)
+            .field("options", &self.state.options)
+            .field("report", &self.state.report)
             .finish_non_exhaustive()
     }
-}
-
-fn unknown_company(signal: &Signal<'_>) -> RecordError {
-    let slug = shortened(&signal.company_slug);
-    RecordError::of_field(
-        "companySlug",
-        format!("there is no company \"{slug}\"; companies are loaded before their signals"),
-    )
 }
 
 #[cfg(test)]

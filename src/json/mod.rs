@@ -4,8 +4,11 @@
 //!
 //! - [`parse_signal`] and [`parse_company`] parse a line into a record.
 //! - [`Lines`] reads lines from a file or standard input, plain or compressed.
-//! - [`load()`] and [`Loader`] load files of records into an index: JSON lines or CSV.
+//! - [`load()`] and [`Loader`] load files of records into an index: JSON lines or tables, under [`LoadOptions`].
+//! - [`read_cell`] defines what a cell of a table, or a member of JSON, means in a field.
 //! - [`write_signal`] and [`write_company`] write the lines that are loaded.
+//! - [`Snapshot::dump`](crate::Snapshot::dump) writes all of them.
+//! - [`SignalColumns`] and [`CompanyColumns`] write chosen columns as CSV or JSON.
 //! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`], [`FilterOptions`] and [`ChangeItem`] are the
 //!   contents of responses; [`Data`] and [`SearchData`] are their envelopes.
 //!
@@ -23,37 +26,47 @@
 
 mod change;
 mod changes_answer;
-mod csv;
-mod error;
-mod fields;
+mod columns;
+mod dump;
+mod file_run;
+mod headers;
 mod input;
 mod item;
 mod item_csv;
 mod items;
-mod lines;
 mod load;
+mod load_report;
+mod members;
 mod object;
+mod open_file;
 mod output;
 mod page;
 mod read_ahead;
-mod records;
-mod rename;
+mod record_type;
 mod rendering;
+mod sink;
 mod text_encoding;
+mod unknown;
 mod value;
 mod write;
 mod written;
 
 pub use change::ChangeItem;
-pub use changes_answer::ChangesAnswer;
-pub use error::RecordError;
-pub use fields::{RecordKind, UnknownField};
+pub use changes_answer::{ChangesAnswer, write_change};
+pub use columns::{ColumnSource, ColumnType, ColumnValue, CompanyColumns, SignalColumns};
+pub use dump::Dumped;
 pub use input::{parse_company, parse_signal};
 pub use item_csv::{CSV_COLUMNS, write_csv_cell, write_csv_header, write_csv_item};
-pub use lines::{LINE_BYTES_MAX, Line, Lines};
-pub use load::{LoadReport, Loader, OnInvalid, Progress, Rejected, Sink, load};
+pub use load::{Loader, OnInvalid, load};
+pub use load_report::{FaultGroup, LoadReport, Progress, Rejected, Replaced};
 pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
 pub use page::{SearchAnswer, search_item, write_item, write_item_line};
 pub use rendering::{Rendering, text_bytes};
-pub use value::FIELD_BYTES_MAX;
+pub use sink::{CheckSink, Sink};
+pub use unknown::UnknownField;
 pub use write::{write_company, write_signal};
+
+pub use crate::tables::{
+    Cell, CellFault, CellOptions, FIELD_BYTES_MAX, FieldType, LINE_BYTES_MAX, Line, Lines,
+    LoadOptions, RecordError, RecordKind, Value, field_words, read_cell,
+};

@@ -10,9 +10,9 @@ use std::mem;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use super::error::RecordError;
-use super::fields::UnknownFields;
-use crate::text::shortened;
+use super::unknown::UnknownNames;
+use crate::tables::RecordError;
+use crate::text::{quoted, shortened};
 
 /// A member that may not have been met yet, and may have been null when it was.
 pub(super) type Slot<T> = Option<Option<T>>;
@@ -48,7 +48,7 @@ pub(super) trait Member<'de>: Sized {
 /// Reads a line with one object.
 pub(super) fn read_line<'de, M: Members<'de>>(
     line: &'de [u8],
-    unknown: &mut UnknownFields,
+    unknown: &mut UnknownNames,
 ) -> Result<M, RecordError> {
     let text = simdutf8::compat::from_utf8(line).map_err(|error| {
         RecordError::of_line(format!("column {}: not UTF-8", error.valid_up_to() + 1))
@@ -77,13 +77,15 @@ pub(super) struct Context {
     field: Option<&'static str>,
     expected: &'static str,
     error: Option<RecordError>,
-    unknown: UnknownFields,
+    unknown: UnknownNames,
 }
 
 impl Context {
     /// Records that a value, given as written, is not as expected.
     pub(super) fn refuse<E: serde::de::Error>(&mut self, shown: &str) -> E {
-        self.fail(format!("{} is not {}", shortened(shown), self.expected))
+        let error = self.of_field(format!("is not {}", self.expected));
+        self.error = Some(error.with_value(shortened(shown)));
+        E::custom("the error is in the context")
     }
 
     /// Records an error of the current field.
@@ -153,11 +155,13 @@ impl<'de, A: MapAccess<'de>> MemberValue<'_, A> {
 
     /// Skips the value of an unknown field and records its name.
     pub(super) fn unknown(self, outer: Option<&str>, name: &str) -> Result<(), A::Error> {
-        if let Err(reason) = self.context.unknown.note(outer, name) {
-            self.context.field = None;
-            return Err(self.context.fail(reason));
+        if self.context.unknown.note(outer, name) {
+            return self.ignore();
         }
-        self.ignore()
+        self.context.field = None;
+        Err(self
+            .context
+            .fail(format!("{} is another spelling of a field", quoted(name))))
     }
 
     /// Skips the value, at any nesting depth.

@@ -192,22 +192,26 @@ pub fn write_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str)
     let first = output.len();
     let Ok(()) = visit_members(signal, |name, member| {
         name.write_separated(output);
-        match member {
-            ItemMember::Id(id) => write_plain(output, Some(text_encoding::id(id))),
-            ItemMember::Text(text) => write_text(output, text),
-            ItemMember::Day(day) => write_plain(output, day.map(text_encoding::day)),
-            ItemMember::Instant(instant) => {
-                write_plain(output, instant.map(text_encoding::instant))
-            }
-            ItemMember::CompanySlug(slug) => write_text(output, Some(slug)),
-            ItemMember::CompanyName => write_text(output, Some(company_name)),
-            ItemMember::Funding(Some(funding)) => write_funding(output, funding),
-            ItemMember::Funding(None) => output.extend_from_slice(b"null"),
-        }
+        write_member(output, member, company_name);
         Ok::<(), Infallible>(())
     });
     output[first] = b'{';
     output.push(b'}');
+}
+
+/// Writes the value of a member.
+#[inline(always)]
+pub(super) fn write_member(output: &mut Vec<u8>, member: ItemMember<'_>, company_name: &str) {
+    match member {
+        ItemMember::Id(id) => write_plain(output, Some(text_encoding::id(id))),
+        ItemMember::Text(text) => write_text(output, text),
+        ItemMember::Day(day) => write_plain(output, day.map(text_encoding::day)),
+        ItemMember::Instant(instant) => write_plain(output, instant.map(text_encoding::instant)),
+        ItemMember::CompanySlug(slug) => write_text(output, Some(slug)),
+        ItemMember::CompanyName => write_text(output, Some(company_name)),
+        ItemMember::Funding(Some(funding)) => write_funding(output, funding),
+        ItemMember::Funding(None) => output.extend_from_slice(b"null"),
+    }
 }
 
 fn write_funding(output: &mut Vec<u8>, funding: &Funding<'_>) {
@@ -225,7 +229,7 @@ fn write_funding(output: &mut Vec<u8>, funding: &Funding<'_>) {
 }
 
 /// Writes a text in quotes, or null.
-fn write_text(output: &mut Vec<u8>, text: Option<&str>) {
+pub(super) fn write_text(output: &mut Vec<u8>, text: Option<&str>) {
     match text {
         Some(text) if is_plain(text.as_bytes()) => {
             output.reserve(text.len() + 2);

@@ -1,5 +1,5 @@
-//! Reads ahead: a thread reads and decompresses lines, and converts CSV, while the records of earlier
-//! lines are parsed and added.
+//! Reads ahead: a thread reads and decompresses lines, or the rows of a table, while the records of earlier
+//! ones are parsed and added.
 //!
 //! Lines are passed as bytes, many in one buffer. Parsing on that thread, too, was slower than having no
 //! thread: records would have to own their texts, with a dozen allocations each, made on one thread and
@@ -9,9 +9,39 @@ use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, Scope};
 
-use super::error::RecordError;
-use super::records::RecordReader;
+use crate::tables::{Lines, RecordError, RowBatch, TableSource};
 use crate::{Error, Result};
+
+/// What is read on the thread, in batches.
+pub(super) trait ReadAhead: Send {
+    type Batch: Default + Send;
+
+    /// Reads until the batch is full or nothing is left. Returns whether the batch has anything.
+    ///
+    /// # Errors
+    /// The file cannot be read; what was read before is in the batch.
+    fn fill(&mut self, batch: &mut Self::Batch) -> (bool, Result<()>);
+}
+
+impl ReadAhead for Lines {
+    type Batch = Batch;
+
+    fn fill(&mut self, batch: &mut Batch) -> (bool, Result<()>) {
+        batch.text.reserve(BATCH_BYTES + LAST_LINE_BYTES);
+        let filled = batch.fill(self);
+        batch.bytes_read = self.bytes_read();
+        (batch.len() > 0, filled)
+    }
+}
+
+impl ReadAhead for Box<dyn TableSource> {
+    type Batch = RowBatch;
+
+    fn fill(&mut self, batch: &mut RowBatch) -> (bool, Result<()>) {
+        let filled = batch.fill(&mut **self);
+        (batch.len() > 0, filled)
+    }
+}
 
 /// Bytes of a full batch: a few hundred records, so that the cost of passing it is negligible, in a buffer
 /// that fits into the L2 cache.
@@ -59,9 +89,9 @@ impl Batch {
         self.text.len() >= BATCH_BYTES || self.lines.len() >= BATCH_LINES_MAX
     }
 
-    fn fill(&mut self, records: &mut RecordReader) -> Result<()> {
+    fn fill(&mut self, lines: &mut Lines) -> Result<()> {
         while !self.is_full() {
-            let Some(line) = records.next()? else {
+            let Some(line) = lines.next_line()? else {
                 return Ok(());
             };
             let start = self.text.len();
@@ -82,10 +112,13 @@ impl Batch {
 ///
 /// # Errors
 /// The thread cannot be started, for want of memory.
-pub(super) fn start<'scope>(
+pub(super) fn start<'scope, R: ReadAhead + 'scope>(
     scope: &'scope Scope<'scope, '_>,
-    mut records: RecordReader,
-) -> Result<Receiver<Result<Batch>>> {
+    mut records: R,
+) -> Result<Receiver<Result<R::Batch>>>
+where
+    R::Batch: 'scope,
+{
     let (sender, receiver) = mpsc::sync_channel(BATCHES_WAITING_MAX);
     let read = move || {
         // Sending fails only if the load has already ended.
@@ -98,32 +131,27 @@ pub(super) fn start<'scope>(
     Ok(receiver)
 }
 
-/// Why a thread stops before the end of the lines.
+/// Why a thread stops before the end of the records.
 enum ReadStop {
     Failed(crate::Error),
     NobodyReceives,
 }
 
-fn send_all(
-    records: &mut RecordReader,
-    sender: &SyncSender<Result<Batch>>,
+fn send_all<R: ReadAhead>(
+    records: &mut R,
+    sender: &SyncSender<Result<R::Batch>>,
 ) -> Result<(), ReadStop> {
     loop {
-        let mut batch = Batch {
-            text: Vec::with_capacity(BATCH_BYTES + LAST_LINE_BYTES),
-            ..Batch::default()
-        };
-        let filled = batch.fill(records);
-        batch.bytes_read = records.lines().bytes_read();
-        let at_end = batch.len() == 0;
-        // Lines before the damage are sent before the error.
-        if !at_end {
+        let mut batch = R::Batch::default();
+        let (has_records, filled) = records.fill(&mut batch);
+        // Records before the damage are sent before the error.
+        if has_records {
             sender
                 .send(Ok(batch))
                 .map_err(|_| ReadStop::NobodyReceives)?;
         }
         filled.map_err(ReadStop::Failed)?;
-        if at_end {
+        if !has_records {
             return Ok(());
         }
     }

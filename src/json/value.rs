@@ -10,10 +10,7 @@ use time::{Date, OffsetDateTime, UtcDateTime};
 use super::object::{Context, Member, TextSeed};
 use crate::query::dates::calendar_date;
 use crate::signal::{Currency, SignalId};
-
-/// Maximum bytes of a text: 1 MiB of UTF-8, far above any real title or abstract, so that a broken export
-/// cannot fill an index.
-pub const FIELD_BYTES_MAX: usize = 1 << 20;
+use crate::tables::FIELD_BYTES_MAX;
 
 impl<'de> Member<'de> for Cow<'de, str> {
     const EXPECTED: &'static str = "a string";
@@ -56,7 +53,7 @@ impl<'de> Member<'de> for UtcDateTime {
 }
 
 impl<'de> Member<'de> for Currency {
-    const EXPECTED: &'static str = "a currency of three upper-case letters, such as \"USD\"";
+    const EXPECTED: &'static str = "a currency of three letters, such as \"USD\"";
 
     fn read<A: MapAccess<'de>>(
         map: &mut A,
@@ -173,9 +170,12 @@ fn unquoted(written: &str) -> Option<&str> {
     written.strip_prefix('"')?.strip_suffix('"')
 }
 
-/// Whether a text is digits with an optional fraction, as in JSON.
+/// Whether a text is digits with an optional fraction, as in JSON. `1.200` is not: its point may group thousands.
 fn is_decimal(text: &str) -> bool {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    if fraction.len() == 3 && whole.len() <= 3 && whole != "0" {
+        return false;
+    }
     let are_digits =
         |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     are_digits(whole) && are_digits(fraction) && (whole == "0" || !whole.starts_with('0'))

@@ -1,12 +1,15 @@
 //! Writes input records: the lines that [`parse_signal`](super::parse_signal) and
 //! [`parse_company`](super::parse_company) read.
 
+use std::convert::Infallible;
+
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::item::{ItemMember, visit_members};
-use super::text_encoding::WHOLE_MAX;
-use super::written::{IdText, InstantText, WrittenMember};
+use super::page::{write_member, write_text, write_value};
+use super::text_encoding::{self, WHOLE_MAX};
+use super::written::InstantText;
 use crate::signal::{Company, Hiring, Signal, SignalId};
 
 /// Appends a signal as one line, every field present and the end of line included.
@@ -22,7 +25,29 @@ use crate::signal::{Company, Hiring, Signal, SignalId};
 /// # Ok::<(), signaldex::json::RecordError>(())
 /// ```
 pub fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
-    write_line(output, &SignalLine(signal));
+    let first = output.len();
+    let Ok(()) = visit_members(signal, |name, member| {
+        match member {
+            // The company's own record has it.
+            ItemMember::CompanyName => return Ok(()),
+            ItemMember::Id(id) => {
+                name.write_separated(output);
+                write_id(output, id);
+            }
+            _ => {
+                name.write_separated(output);
+                write_member(output, member, "");
+            }
+        }
+        Ok::<(), Infallible>(())
+    });
+    output[first] = b'{';
+    output.extend_from_slice(b",\"hiring\":");
+    match &signal.hiring {
+        Some(hiring) => write_hiring(output, hiring),
+        None => output.extend_from_slice(b"null"),
+    }
+    output.extend_from_slice(b"}\n");
 }
 
 /// Appends a company as one line, every field present and the end of line included.
@@ -38,54 +63,30 @@ pub fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
 /// # Ok::<(), signaldex::json::RecordError>(())
 /// ```
 pub fn write_company(output: &mut Vec<u8>, company: &Company<'_>) {
-    write_line(output, &CompanyLine(company));
-}
-
-fn write_line(output: &mut Vec<u8>, record: &impl Serialize) {
-    serde_json::to_writer(&mut *output, record)
-        .expect("records have no maps, and memory can be written to");
+    write_value(output, &CompanyLine(company));
     output.push(b'\n');
 }
 
-struct SignalLine<'a>(&'a Signal<'a>);
-
-impl Serialize for SignalLine<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let signal = self.0;
-        let mut object = serializer.serialize_struct("Signal", 15)?;
-        visit_members(signal, |name, member| match member {
-            ItemMember::Id(id) => object.serialize_field(name.name(), &IdNumber(id)),
-            ItemMember::CompanyName => Ok(()),
-            _ => object.serialize_field(name.name(), &WrittenMember(member)),
-        })?;
-        object.serialize_field("hiring", &signal.hiring.as_ref().map(HiringObject))?;
-        object.end()
+/// Writes an id as a number if every JSON parser keeps it exact, else as a string.
+fn write_id(output: &mut Vec<u8>, id: SignalId) {
+    let text = text_encoding::id(id);
+    if id.get() <= WHOLE_MAX {
+        output.extend_from_slice(text.as_str().as_bytes());
+    } else {
+        text.write_quoted(output);
     }
 }
 
-/// An id as a number if every JSON parser keeps it exact, else as a string.
-struct IdNumber(SignalId);
-
-impl Serialize for IdNumber {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.get() {
-            number if number <= WHOLE_MAX => serializer.serialize_u64(number),
-            _ => IdText(self.0).serialize(serializer),
-        }
+fn write_hiring(output: &mut Vec<u8>, hiring: &Hiring<'_>) {
+    let mut separator = b'{';
+    for (name, value) in hiring.attributes() {
+        output.extend_from_slice(&[separator, b'"']);
+        output.extend_from_slice(name.as_bytes());
+        output.extend_from_slice(b"\":");
+        write_text(output, value.as_deref());
+        separator = b',';
     }
-}
-
-struct HiringObject<'a>(&'a Hiring<'a>);
-
-impl Serialize for HiringObject<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let attributes = self.0.attributes();
-        let mut object = serializer.serialize_struct("Hiring", attributes.len())?;
-        for (name, value) in attributes {
-            object.serialize_field(name, value)?;
-        }
-        object.end()
-    }
+    output.push(b'}');
 }
 
 struct CompanyLine<'a>(&'a Company<'a>);

@@ -13,5 +13,6 @@ pub(crate) mod popcount;
 pub(crate) mod probe;
 pub(crate) mod ranges;
 pub(crate) mod retain;
+pub(crate) mod row_sort;
 pub(crate) mod search;
 pub(crate) mod whole;

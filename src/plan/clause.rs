@@ -15,8 +15,10 @@ pub(crate) enum Clause<'q> {
     TitlePhrase(&'q Phrase),
     /// Two neighbouring words of a phrase of the title, whose rows are stored.
     TitlePair(&'q [SmolStr]),
-    /// Any of several words and phrases of the title.
-    TitleAny(&'q [Phrase]),
+    /// The beginning of a word of the title, and the number of words that begin so.
+    TitlePrefix(&'q str, usize),
+    /// Any of several words and phrases of the title, and the number of words that its prefix words stand for.
+    TitleAny(&'q [Phrase], usize),
     /// A word of the company's name.
     NameWord(&'q str),
     /// A phrase of the company's name.
@@ -47,6 +49,14 @@ impl<'q> Clause<'q> {
         Some(Clause::Facet(facet, first, keys.len()))
     }
 
+    /// The number of words that prefix words stand for.
+    pub(super) fn prefixed_words(&self) -> u64 {
+        match *self {
+            Clause::TitlePrefix(_, words) | Clause::TitleAny(_, words) => words as u64,
+            _ => 0,
+        }
+    }
+
     /// Whether a row has at most one of the clause's values, so that its sources are disjoint: a row has one
     /// company, and one value of a facet.
     pub(super) fn has_one_value_a_row(&self) -> bool {
@@ -63,11 +73,17 @@ impl fmt::Display for Clause<'_> {
             Clause::TitleWord(word) => write!(f, "title has {word:?}"),
             Clause::TitlePhrase(phrase) => write!(f, "title has {}", Quoted(phrase)),
             Clause::TitlePair(words) => write!(f, "title has \"{}\"", words.join(" ")),
-            Clause::TitleAny(phrases) => {
+            Clause::TitlePrefix(beginning, words) => {
+                write!(f, "title has {beginning}* {}", WordCount(*words))
+            }
+            Clause::TitleAny(phrases, words) => {
                 f.write_str("title has any of ")?;
                 for (index, phrase) in phrases.iter().enumerate() {
                     let comma = if index == 0 { "" } else { ", " };
                     write!(f, "{comma}{}", Quoted(phrase))?;
+                }
+                if phrases.iter().any(Phrase::is_prefix) {
+                    write!(f, " {}", WordCount(*words))?;
                 }
                 Ok(())
             }
@@ -105,11 +121,26 @@ impl fmt::Display for Clause<'_> {
     }
 }
 
-/// A phrase in quotes if it has several words.
+/// The number of words that prefix words stand for.
+struct WordCount(usize);
+
+impl fmt::Display for WordCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ending = if self.0 == 1 { "" } else { "s" };
+        write!(f, "({} word{ending})", self.0)
+    }
+}
+
+/// A phrase in quotes, or a prefix word.
 struct Quoted<'a>(&'a Phrase);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", self.0.joined(" "))
+        let text = self.0.joined(" ");
+        if self.0.is_prefix() {
+            f.write_str(&text)
+        } else {
+            write!(f, "\"{text}\"")
+        }
     }
 }

@@ -14,6 +14,8 @@ pub type Cost = u64;
 
 /// Cost of combining one set with the candidates of a block: up to a microsecond.
 const SET_BLOCK_COST: Cost = 20;
+/// Words that can be looked up while planning at the cost of one comparison of a title.
+const WORDS_PER_COST: u64 = 2;
 /// Rows whose code can be compared, or added to the count of a facet, at the cost of one comparison of a
 /// title.
 const ROWS_PER_COST: u64 = 32;
@@ -36,8 +38,9 @@ impl Plan<'_> {
         let ranges = self.ranges.len() as u64 * candidates / ROWS_PER_COST;
         let phrases = self.phrases.len() as u64 * candidates;
         let steps = self.required.iter().chain(&self.excluded);
-        let checked: u64 = steps.map(|step| step.check_cost(candidates)).sum();
-        sets + ranges + phrases + checked
+        let checked: u64 = steps.clone().map(|step| step.check_cost(candidates)).sum();
+        let words: u64 = steps.map(|step| step.clause.prefixed_words()).sum();
+        sets + ranges + phrases + checked + words.div_ceil(WORDS_PER_COST)
     }
 
     /// The maximum cost of adding each match to the counts of `facets` facets.
@@ -59,43 +62,51 @@ impl Plan<'_> {
 }
 
 impl Step<'_> {
-    /// The maximum cost of checking phrases, each for the candidates in its rarest source.
+    /// The maximum cost of checking phrases, each for the candidates in its rarest source, and of listed rows.
     fn check_cost(&self, candidates: u64) -> Cost {
         match &self.access {
             Access::AnyPhrase(any) => {
                 let rows = any.checked.iter().map(|phrase| phrase.rarest_rows);
-                rows.map(|rows| rows.min(candidates)).sum()
+                let checked: u64 = rows.map(|rows| rows.min(candidates)).sum();
+                checked + of_rows(any.stored.rows.len() as u64)
             }
+            Access::UnionWithRows(union) => of_rows(union.rows.len() as u64),
             _ => 0,
         }
     }
 }
 
-/// An upper bound of the cost of a filter over `rows` rows, without planning. Most filters are already
-/// cheap by this bound.
-pub(crate) fn bound(filter: &Filter, rows: u64) -> Cost {
+/// An upper bound of the cost of a filter over `rows` rows whose titles have `title_words` words, without planning. Most
+/// filters are already cheap by this bound, except for those with prefix words, which may stand for all words.
+pub(crate) fn bound(filter: &Filter, rows: u64, title_words: u64) -> Cost {
     let texts = [
         &filter.all,
         &filter.any,
         &filter.none,
         &filter.company_words,
     ];
-    let phrases = || texts.into_iter().flatten();
-    let words: usize = phrases().map(|phrase| phrase.terms().len()).sum();
-    // A single word has no order to check.
-    let to_check = phrases().filter(|phrase| phrase.terms().len() > 1).count();
+    let (mut words, mut to_check, mut prefixes) = (0, 0, 0);
+    for phrase in texts.into_iter().flatten() {
+        let terms = phrase.terms().len();
+        words += terms;
+        // A single word has no order to check.
+        to_check += u64::from(terms > 1);
+        prefixes += u64::from(phrase.is_prefix());
+    }
     let values: usize = filter
         .filtered_facets()
         .map(|facet| filter.value_keys(facet).len())
         .sum();
-    let sources = (words + values + filter.companies.len() + 1) as u64;
+    let prefixed_words = prefixes * title_words;
+    let sources = (words + values + filter.companies.len() + 1) as u64 + prefixed_words;
     let ranges = if filter.has_ranges() {
         // Dates and amounts.
         2 * rows / ROWS_PER_COST
     } else {
         0
     };
-    sources * blocks(rows) * SET_BLOCK_COST + to_check as u64 * rows + ranges
+    let sets = sources * blocks(rows) * SET_BLOCK_COST;
+    sets + prefixed_words.div_ceil(WORDS_PER_COST) + to_check * rows + ranges
 }
 
 /// The additional cost of counting facets.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::clause::Clause;
 use super::estimate::Estimate;
 use super::steps::{Access, PhraseStep, Plan, Step};
-use crate::query::UnknownValue;
+use crate::query::NamedCompanies;
 
 /// How a query was answered: for each segment, the execution of the page and of the count.
 ///
@@ -17,8 +17,10 @@ use crate::query::UnknownValue;
 pub struct Explanation {
     /// The filters in canonical form.
     pub query: String,
-    /// Companies and facet values of the filter that no segment contains.
-    pub unknown: Vec<UnknownValue>,
+    /// The companies that each item of `companies` is.
+    pub companies: Vec<NamedCompanies>,
+    /// The [hints](crate::Snapshot::hints) for the result.
+    pub hints: Vec<String>,
     /// One explanation per segment, oldest first.
     pub segments: Vec<SegmentExplanation>,
     /// The exact number of matches.
@@ -260,10 +262,10 @@ impl<'q> Described<'q> {
 fn operand(access: &Access) -> &'static str {
     match access {
         Access::One(_) => "a posting",
-        Access::Union(_) => "a union",
+        Access::Union(_) | Access::UnionWithRows(_) => "a union",
         Access::Rows(_) => "listed rows",
         Access::OfCompanies(_) => "rows of companies",
-        Access::AnyPhrase(any) => match any.stored.len() + any.checked.len() {
+        Access::AnyPhrase(any) => match any.stored.set_count() + any.checked.len() {
             1 => "a phrase",
             _ => "a union of phrases",
         },
@@ -285,8 +287,11 @@ impl fmt::Display for Explanation {
             &self.query
         };
         writeln!(f, "filters  {filters}")?;
-        for value in &self.unknown {
-            writeln!(f, "unknown  {value}")?;
+        for named in &self.companies {
+            writeln!(f, "company  {named}")?;
+        }
+        for hint in &self.hints {
+            writeln!(f, "hint     {hint}")?;
         }
         let (length, time) = (self.page_length, self.page_time);
         writeln!(f, "page     {length} signals in {time:.1?}")?;

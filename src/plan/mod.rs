@@ -16,6 +16,7 @@ mod request;
 mod statistics;
 mod step_sink;
 mod steps;
+mod stored_union;
 #[cfg_attr(
     not(any(test, feature = "__strategies")),
     allow(dead_code, unreachable_pub)
@@ -32,13 +33,14 @@ pub use explain::{ExecutionExplanation, Explanation, SegmentExplanation, StepExp
 pub(crate) use planner::visit_steps;
 pub(crate) use request::PlanRequest;
 pub(crate) use statistics::{
-    CodeRange, CompanyFacet, Pair, RangeColumn, Source, SourceStatistics, Statistics,
+    CodeRange, CompanyFacet, Pair, PrefixWords, RangeColumn, Source, SourceStatistics, Statistics,
     TermStatistics,
 };
 pub(crate) use step_sink::{Planned, StepSink, Stop};
 pub(crate) use steps::{
     Access, AnyPhrase, PhraseCheck, PhraseStep, Plan, PlanStorage, RangeStep, Step,
 };
+pub(crate) use stored_union::StoredUnion;
 #[cfg(not(feature = "__strategies"))]
 pub(crate) use strategies::Strategies;
 #[cfg(feature = "__strategies")]

@@ -1,22 +1,26 @@
 //! Turns filters into steps.
 
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 use time::Date;
 
 use super::clause::Clause;
 use super::estimate::Estimate;
 use super::request::PlanRequest;
 use super::statistics::{
-    CodeRange, Pair, RangeColumn, SourceStatistics, Statistics, TermStatistics,
+    CodeRange, Pair, PrefixWords, RangeColumn, SourceStatistics, Statistics, TermStatistics,
 };
 use super::step_sink::{Planned, StepSink, Stop};
 use super::steps::{
     Access, AnyPhrase, CheckedPhrase, PhraseCheck, PhraseStep, Plan, PlanStorage, RangeStep, Step,
 };
+use super::stored_union::{
+    LISTED_OF_A_PAGE, LISTED_OF_EACH_BLOCK, LISTED_WITHOUT_A_PLAN, StoredUnion, listed_rows_max,
+};
 use super::strategies::Strategies;
 use crate::Result;
 use crate::encoding::tokens::EncodedPhrase;
-use crate::query::{Facet, Filter, Phrase};
+use crate::query::{Facet, Filter, Phrase, Wanted};
 use crate::segment::TextField;
 use crate::signal::SignalId;
 
@@ -56,6 +60,10 @@ fn find_steps<'q, S: Statistics>(
     let mut planner = Planner {
         statistics,
         stored_pairs: strategies.stored_pairs,
+        listed_rows_max: listed_rows_max(
+            strategies,
+            matches.map_or(LISTED_OF_EACH_BLOCK, |_| LISTED_OF_A_PAGE),
+        ),
         sink: plan,
     };
     let mut added = planner.add_all(filter, today);
@@ -92,6 +100,7 @@ pub(crate) fn visit_steps<'q>(
     let mut planner = Planner {
         statistics,
         stored_pairs: strategies.stored_pairs,
+        listed_rows_max: listed_rows_max(strategies, LISTED_WITHOUT_A_PLAN),
         sink,
     };
     planner.add_all(filter, today)
@@ -100,6 +109,8 @@ pub(crate) fn visit_steps<'q>(
 struct Planner<'s, S, K> {
     statistics: &'s S,
     stored_pairs: bool,
+    /// The rows of a word of a prefix that are listed, at most.
+    listed_rows_max: u64,
     sink: &'s mut K,
 }
 
@@ -185,19 +196,22 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
             let term = self.statistics.term(field, word)?;
             term.ok_or(Stop::NoMatch(word_clause(word)))
         };
-        // A single word has no order to check.
-        if let [word] = phrase.as_slice() {
-            let source = term(word)?.source;
-            return self.require_source(word_clause(word), source);
-        }
+        let words = match phrase.wanted() {
+            // A single word has no order to check.
+            Wanted::Word(word) => {
+                let source = term(word)?.source;
+                return self.require_source(word_clause(word), source);
+            }
+            Wanted::Prefix(beginning) => return self.add_prefix(beginning),
+            Wanted::Sequence(words) => words,
+        };
         let mut terms = Terms::new();
         // Ends at the first word that no row has.
-        for word in phrase.terms() {
+        for word in words {
             terms.push(term(word)?);
         }
         let sources = self.phrase_sources(field, &terms)?;
         let sources = sources.ok_or(Stop::NoMatch(clause))?;
-        let words = phrase.as_slice();
         for (part, source) in &sources.sources {
             let clause = match *part {
                 PhrasePart::Word(word) => word_clause(&words[word]),
@@ -216,29 +230,49 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         Ok(())
     }
 
+    /// Adds the union of the words that begin with a prefix.
+    fn add_prefix(&mut self, beginning: &'q str) -> Planned<'q> {
+        let words = self.prefix_words(beginning)?;
+        let clause = Clause::TitlePrefix(beginning, words.count);
+        let (union, estimate) = self.union(&words.sources, words.rows);
+        self.require(clause, union.into_access(), estimate)
+    }
+
+    fn prefix_words(&self, beginning: &str) -> Result<PrefixWords> {
+        self.statistics
+            .title_prefix(beginning, self.listed_rows_max)
+    }
+
     /// Adds the union of all alternatives that may occur.
     fn add_any(&mut self, alternatives: &'q [Phrase]) -> Planned<'q> {
-        let clause = Clause::TitleAny(alternatives);
         let mut stored: SmallVec<[SourceStatistics; 6]> = SmallVec::new();
         let mut checked: Vec<CheckedPhrase> = Vec::new();
+        let (mut listed, mut prefixed_words) = (Vec::new(), 0);
         for phrase in alternatives {
             match self.rows_of_phrase(phrase)? {
                 // An alternative that occurs nowhere adds nothing to the union.
                 None => {}
                 Some(PhraseRows::Stored(source)) => stored.push(source),
                 Some(PhraseRows::Checked(phrase)) => checked.push(phrase),
+                Some(PhraseRows::Prefix(words)) => {
+                    stored.extend_from_slice(&words.sources);
+                    listed.extend(words.rows);
+                    prefixed_words += words.count;
+                }
             }
         }
-        if checked.is_empty() {
+        let clause = Clause::TitleAny(alternatives, prefixed_words);
+        if checked.is_empty() && listed.is_empty() {
             return self.require_any(clause, &stored);
         }
-        let rows = self.statistics.row_count();
-        let stored_rows = stored.iter().map(|source| source.rows);
+        let (stored, estimate) = self.union(&stored, listed);
+        if checked.is_empty() {
+            return self.require(clause, stored.into_access(), estimate);
+        }
         let phrases = checked
             .iter()
             .map(|phrase| Estimate::phrase(phrase.rarest_rows));
-        let estimate = Estimate::union(stored_rows, rows).or(phrases, rows);
-        let stored = stored.iter().map(|source| source.source).collect();
+        let estimate = estimate.or(phrases, self.statistics.row_count());
         let any = AnyPhrase { stored, checked };
         self.require(clause, Access::AnyPhrase(Box::new(any)), estimate)
     }
@@ -284,22 +318,29 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
 
     /// Adds the exclusion of a phrase, unless the phrase occurs nowhere.
     fn exclude_phrase(&mut self, phrase: &'q Phrase) -> Planned<'q> {
+        let mut clause = Clause::TitlePhrase(phrase);
         let (access, estimate) = match self.rows_of_phrase(phrase)? {
             None => return Ok(()),
+            Some(PhraseRows::Prefix(words)) => {
+                let beginning = phrase.terms().next().unwrap_or_default();
+                clause = Clause::TitlePrefix(beginning, words.count);
+                let (union, estimate) = self.union(&words.sources, words.rows);
+                (union.into_access(), estimate)
+            }
             Some(PhraseRows::Stored(rows)) => {
                 (Access::One(rows.source), Estimate::exact(rows.rows))
             }
             Some(PhraseRows::Checked(phrase)) => {
                 let estimate = Estimate::phrase(phrase.rarest_rows);
                 let any = AnyPhrase {
-                    stored: Vec::new(),
+                    stored: StoredUnion::default(),
                     checked: vec![phrase],
                 };
                 (Access::AnyPhrase(Box::new(any)), estimate)
             }
         };
         self.sink.exclude(Step {
-            clause: Clause::TitlePhrase(phrase),
+            clause,
             access,
             estimate,
         })
@@ -308,11 +349,18 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
     /// The rows of a title phrase, unless it is known to occur nowhere. Most phrases are single words, which need
     /// no more than a source.
     fn rows_of_phrase(&self, phrase: &Phrase) -> Result<Option<PhraseRows>> {
-        if let [word] = phrase.as_slice() {
-            let term = self.statistics.term(TextField::Title, word)?;
-            return Ok(term.map(|term| PhraseRows::Stored(term.source)));
-        }
-        let Some((terms, sources)) = self.title_phrase(phrase)? else {
+        let words = match phrase.wanted() {
+            Wanted::Word(word) => {
+                let term = self.statistics.term(TextField::Title, word)?;
+                return Ok(term.map(|term| PhraseRows::Stored(term.source)));
+            }
+            Wanted::Prefix(beginning) => {
+                let words = self.prefix_words(beginning)?;
+                return Ok((words.count > 0).then_some(PhraseRows::Prefix(words)));
+            }
+            Wanted::Sequence(words) => words,
+        };
+        let Some((terms, sources)) = self.title_phrase(words)? else {
             return Ok(None);
         };
         Ok(Some(if sources.needs_check {
@@ -323,9 +371,9 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
     }
 
     /// The terms and sources of a title phrase, unless it is known to occur nowhere.
-    fn title_phrase(&self, phrase: &Phrase) -> Result<Option<(Terms, PhraseSources)>> {
+    fn title_phrase(&self, words: &[SmolStr]) -> Result<Option<(Terms, PhraseSources)>> {
         let mut terms = Terms::new();
-        for word in phrase.terms() {
+        for word in words {
             match self.statistics.term(TextField::Title, word)? {
                 Some(term) => terms.push(term),
                 None => return Ok(None),
@@ -394,6 +442,10 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         self.require(clause, Access::Union(union), estimate)
     }
 
+    fn union(&self, sources: &[SourceStatistics], rows: Vec<u32>) -> (StoredUnion, Estimate) {
+        StoredUnion::new(sources, rows, self.statistics.row_count())
+    }
+
     fn require(&mut self, clause: Clause<'q>, access: Access, estimate: Estimate) -> Planned<'q> {
         if estimate.max == 0 {
             return Err(Stop::NoMatch(clause));
@@ -438,6 +490,8 @@ enum PhraseRows {
     Stored(SourceStatistics),
     /// Some rows of the intersection of several sources.
     Checked(CheckedPhrase),
+    /// All rows of the words of a prefix.
+    Prefix(PrefixWords),
 }
 
 /// Words of a phrase, by index.

@@ -51,6 +51,17 @@ pub(crate) struct TermStatistics {
     pub(crate) number: TermNumber,
 }
 
+/// The words of titles that begin with a prefix.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PrefixWords {
+    /// The number of words.
+    pub(crate) count: usize,
+    /// The sources of words with many rows.
+    pub(crate) sources: Vec<SourceStatistics>,
+    /// The rows of the other words, in any order, some more than once.
+    pub(crate) rows: Vec<u32>,
+}
+
 /// The stored rows of two neighbouring words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pair {
@@ -71,6 +82,9 @@ pub(crate) trait Statistics {
     /// The statistics of a term, if it occurs in a text field.
     fn term(&self, field: TextField, term: &str) -> Result<Option<TermStatistics>>;
 
+    /// The words of titles that begin with a prefix, with the rows of those that have at most `listed_rows_max`.
+    fn title_prefix(&self, prefix: &str, listed_rows_max: u64) -> Result<PrefixWords>;
+
     /// The rows with two neighbouring words in their titles.
     fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Result<Pair>;
 
@@ -84,7 +98,7 @@ pub(crate) trait Statistics {
     /// The company with a slug.
     fn company(&self, slug: &str) -> Result<Option<SourceStatistics>>;
 
-    /// The distinct companies with any of these slugs or folded names.
+    /// The distinct companies that are meant by their slug or their name.
     fn companies(&self, references: &[CompanyReference]) -> Result<Vec<SourceStatistics>>;
 
     /// The rows of the companies that have a value of each facet. `None` if there are more than `max` rows.

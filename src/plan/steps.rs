@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use super::clause::Clause;
 use super::estimate::Estimate;
 use super::statistics::{CodeRange, RangeColumn, Source};
+use super::stored_union::StoredUnion;
 use crate::encoding::row::CompanyNumber;
 use crate::encoding::tokens::EncodedPhrase;
 use crate::segment::TextField;
@@ -46,6 +47,20 @@ impl<'q> PlanStorage<'q> {
             no_match: None,
         })
     }
+
+    /// The plan.
+    pub(crate) fn plan(&self) -> &Plan<'q> {
+        &self.0
+    }
+
+    /// Restricts the plan to codes of a column, instead of those of its step on this column, if it has one.
+    pub(crate) fn restrict(&mut self, range: RangeStep<'q>) {
+        let ranges = &mut self.0.ranges;
+        match ranges.iter_mut().find(|step| step.column == range.column) {
+            None => ranges.push(range),
+            Some(step) => (step.codes, step.estimate) = (range.codes, range.estimate),
+        }
+    }
 }
 
 /// A step on sets of rows.
@@ -63,6 +78,8 @@ pub(crate) enum Access {
     One(Source),
     /// All rows of several sources.
     Union(SmallVec<[Source; 4]>),
+    /// All rows of several sources, and listed rows. Boxed, because steps are moved.
+    UnionWithRows(Box<StoredUnion>),
     /// These rows, ascending.
     Rows(Vec<u32>),
     /// These rows, those of one company after those of another.
@@ -95,7 +112,20 @@ impl Access {
         match self {
             Access::One(source) => Some(std::slice::from_ref(source)),
             Access::Union(sources) => Some(sources),
-            Access::Rows(_) | Access::OfCompanies(_) | Access::AnyPhrase(_) => None,
+            Access::Rows(_)
+            | Access::OfCompanies(_)
+            | Access::UnionWithRows(_)
+            | Access::AnyPhrase(_) => None,
+        }
+    }
+}
+
+impl RangeStep<'_> {
+    /// The factor of the step in the expected selectivity of its plan.
+    pub(crate) fn expected_share(&self, rows: u32) -> f64 {
+        match self.column {
+            RangeColumn::Amount => self.estimate.expected as f64 / f64::from(rows),
+            RangeColumn::Date => 1.0,
         }
     }
 }
@@ -106,9 +136,10 @@ impl Step<'_> {
         match &self.access {
             Access::Union(sources) => sources.len(),
             Access::One(_) => 1,
+            Access::UnionWithRows(union) => union.set_count(),
             Access::AnyPhrase(any) => {
                 let checked = any.checked.iter().map(|phrase| phrase.sources.len());
-                any.stored.len() + checked.sum::<usize>()
+                any.stored.set_count() + checked.sum::<usize>()
             }
             Access::Rows(_) | Access::OfCompanies(_) => 0,
         }
@@ -123,8 +154,8 @@ impl Step<'_> {
 /// Several phrases, of which a row must contain one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AnyPhrase {
-    /// The sources of phrases with stored rows: words, and pairs of frequent words.
-    pub(crate) stored: Vec<Source>,
+    /// The phrases with stored rows: words, pairs of frequent words, and prefix words.
+    pub(crate) stored: StoredUnion,
     /// The other phrases.
     pub(crate) checked: Vec<CheckedPhrase>,
 }
@@ -157,7 +188,7 @@ impl<'q> Plan<'q> {
             // Disjoint sources have as many rows as their cardinalities add up to.
             Access::Union(_) => step.clause.has_one_value_a_row(),
             Access::OfCompanies(_) => true,
-            Access::Rows(_) | Access::AnyPhrase(_) => false,
+            Access::Rows(_) | Access::UnionWithRows(_) | Access::AnyPhrase(_) => false,
         };
         is_stored.then_some(step.estimate.max)
     }
@@ -172,8 +203,10 @@ impl<'q> Plan<'q> {
             .map(|step| share(&step.estimate))
             .product();
         let ranges = self.ranges.iter();
-        let amounts = ranges.filter(|step| step.column == RangeColumn::Amount);
-        required * amounts.map(|step| share(&step.estimate)).product::<f64>()
+        required
+            * ranges
+                .map(|step| step.expected_share(rows))
+                .product::<f64>()
     }
 
     /// The only step, if its rows are the matches.

@@ -40,6 +40,8 @@ pub struct Strategies {
     /// Apply the parts of a filter to few rows of one of several segments as they are looked up. Off: plan, then
     /// execute the plan.
     pub eager_evaluation: bool,
+    /// For an order by value, evaluate one range of values after another until the page is full. Off: evaluate all.
+    pub value_ranges: bool,
 }
 
 impl Strategies {
@@ -60,6 +62,7 @@ impl Strategies {
         company_sets: true,
         intersected_facets: true,
         eager_evaluation: true,
+        value_ranges: true,
     };
 
     /// All disabled.
@@ -79,6 +82,7 @@ impl Strategies {
         company_sets: false,
         intersected_facets: false,
         eager_evaluation: false,
+        value_ranges: false,
     };
 
     /// The same without listing the rows of companies while planning.
@@ -106,7 +110,7 @@ impl Strategies {
 type Switch = fn(&mut Strategies) -> &mut bool;
 
 /// All optimisations with the names of tests that disable them.
-const SWITCHES: [(&str, Switch); 15] = [
+const SWITCHES: [(&str, Switch); 16] = [
     ("cost_order off", |all| &mut all.cost_order),
     ("block_zones off", |all| &mut all.block_zones),
     ("block_orders off", |all| &mut all.block_orders),
@@ -122,6 +126,7 @@ const SWITCHES: [(&str, Switch); 15] = [
     ("company_sets off", |all| &mut all.company_sets),
     ("intersected_facets off", |all| &mut all.intersected_facets),
     ("eager_evaluation off", |all| &mut all.eager_evaluation),
+    ("value_ranges off", |all| &mut all.value_ranges),
 ];
 
 impl Default for Strategies {

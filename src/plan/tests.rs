@@ -46,6 +46,21 @@ impl Statistics for FakeStatistics {
         }))
     }
 
+    fn title_prefix(&self, prefix: &str, listed_rows_max: u64) -> Result<PrefixWords> {
+        let mut words = PrefixWords::default();
+        let beginning = self.terms.keys().filter(|term| term.starts_with(prefix));
+        for term in beginning {
+            let source = self.term(TextField::Title, term)?.expect("a term").source;
+            words.count += 1;
+            if source.rows > listed_rows_max {
+                words.sources.push(source);
+            } else {
+                words.rows.extend((0..source.rows as u32).rev());
+            }
+        }
+        Ok(words)
+    }
+
     fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Result<Pair> {
         let index = |term: &TermStatistics| self.terms.keys().nth(term.number.0 as usize).copied();
         let (Some(first), Some(second)) = (index(first), index(second)) else {
@@ -129,7 +144,9 @@ fn fake() -> FakeStatistics {
             ("a", 300_000),
             ("of", 200_000),
             ("series", 9_000),
+            ("serious", 400),
             ("zebra", 3),
+            ("zebras", 4),
         ]),
         pairs: BTreeMap::from([(["a", "of"], 700), (["of", "a"], 0)]),
         values: BTreeMap::from([
@@ -276,6 +293,67 @@ fn several_values_are_a_union_within_bounds() {
             "lead with a union of phrases: title has any of \"nowhere\", \"series a\", \"zebra\" ~ 4503 (3..9003)",
         ]
     );
+}
+
+#[test]
+fn a_prefix_word_is_the_union_of_its_words() {
+    assert_eq!(
+        planned("q=zeb* ser*&exclude=serio*", &Strategies::ALL),
+        [
+            "lead with listed rows: title has zeb* (2 words) ~ 4",
+            "intersect a union: title has ser* (2 words) ~ 9400 (9000..9400)",
+            "drop rows of a posting: title has serio* (1 word) ~ 400",
+        ]
+    );
+    assert_eq!(
+        planned("any=zeb* ser* \"a series\"", &Strategies::ALL),
+        [
+            "lead with a union of phrases: title has any of \"a series\", ser*, zeb* (4 words) ~ 13904 (9000..18404)",
+        ]
+    );
+    let by_block = Strategies {
+        merged_unions: false,
+        ..Strategies::ALL
+    };
+    for (text, strategies, expected) in [
+        (
+            "q=zeb*",
+            by_block,
+            "lead with a union: title has zeb* (2 words) ~ 7 (4..7)",
+        ),
+        (
+            "any=zeb* ser*",
+            Strategies::ALL,
+            "lead with a union: title has any of ser*, zeb* (4 words) ~ 9404 (9000..9404)",
+        ),
+        (
+            "any=zeb*",
+            Strategies::ALL,
+            "lead with listed rows: title has any of zeb* (2 words) ~ 4",
+        ),
+        (
+            "q=nob*",
+            Strategies::ALL,
+            "no results for title has nob* (0 words)",
+        ),
+        (
+            "any=nob* nowhere",
+            Strategies::ALL,
+            "no results for title has any of \"nowhere\", nob* (0 words)",
+        ),
+    ] {
+        assert_eq!(planned(text, &strategies), [expected], "{text}");
+    }
+    assert_eq!(planned("exclude=nob*", &Strategies::ALL), [""; 0]);
+}
+
+#[test]
+fn the_cost_of_a_prefix_word_grows_with_its_words_and_their_rows() {
+    let cost = |text| with_plan(text, &Strategies::ALL, |plan| plan.cost(1_000_000));
+    assert!(cost("q=zeb*") < cost("q=ser*"));
+    let filter = Filter::from_query_string("q=ser*&any=zeb*").expect("a valid filter");
+    let [few, many] = [10, 1_000].map(|words| cost::bound(&filter, 1_000_000, words));
+    assert!(cost("q=ser*&any=zeb*") <= few && few < many);
 }
 
 #[test]

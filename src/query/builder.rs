@@ -10,6 +10,7 @@ use time::Date;
 
 use super::derived::Derived;
 use super::error::{InvalidQuery, ParameterError};
+use super::hint::TypedHints;
 use super::keywords::Keywords;
 use super::limits::{ERRORS_MAX, LIMIT_MAX};
 use super::parameter::Parameter;
@@ -59,6 +60,7 @@ pub struct QueryBuilder {
     pub(super) count_only: bool,
     pub(super) origin: Origin,
     pub(super) errors: Vec<ParameterError>,
+    pub(super) typed: TypedHints,
 }
 
 impl QueryBuilder {
@@ -88,7 +90,7 @@ impl QueryBuilder {
         params::parse(query_string, accepted, own_names, Origin::Typed)
     }
 
-    /// `q`: words and quoted phrases of the title; a `-` before one excludes it.
+    /// `q`: words, prefix words (`robot*`) and quoted phrases of the title; a `-` before one excludes it.
     ///
     /// ```
     /// use signaldex::Query;
@@ -103,7 +105,19 @@ impl QueryBuilder {
         self.with(Parameter::Q, text)
     }
 
-    /// `all`: every word or quoted phrase occurs in the title.
+    /// `all`: every word, prefix word or quoted phrase occurs in the title.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let query = Query::builder().all("robot* funding").build()?;
+    /// let snapshot = sample::index()?.snapshot();
+    /// let page = snapshot.search(&query, sample::AS_OF)?;
+    /// for item in snapshot.records(&page)? {
+    ///     assert!(item.signal.title.to_lowercase().contains("robot"));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn all(self, text: impl OptionalText) -> Self {
         self.with(Parameter::All, text)
     }
@@ -113,7 +127,7 @@ impl QueryBuilder {
         self.with(Parameter::Exact, text)
     }
 
-    /// `any`: at least one word or quoted phrase occurs in the title.
+    /// `any`: at least one word, prefix word or quoted phrase occurs in the title.
     ///
     /// ```
     /// use signaldex::{Query, sample};
@@ -130,7 +144,7 @@ impl QueryBuilder {
         self.with(Parameter::Any, text)
     }
 
-    /// `exclude`: none of the words or quoted phrases occurs in the title.
+    /// `exclude`: none of the words, prefix words and quoted phrases occurs in the title.
     pub fn exclude(self, text: impl OptionalText) -> Self {
         self.with(Parameter::Exclude, text)
     }
@@ -409,7 +423,8 @@ impl QueryBuilder {
         })
     }
 
-    /// The order of the result. Default: newest first.
+    /// `order`: the order of the result; newest first by default. An order by amount needs a
+    /// [`funding_currency`](Self::funding_currency).
     ///
     /// ```
     /// use signaldex::query::Order;
@@ -421,8 +436,20 @@ impl QueryBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn order(mut self, order: Order) -> Self {
+        self.forget_errors(Parameter::Order);
         self.order = order;
         self
+    }
+
+    /// The order set so far: for requests whose own parameters depend on it.
+    ///
+    /// ```
+    /// use signaldex::query::{Order, QueryBuilder};
+    ///
+    /// assert_eq!(QueryBuilder::default().order(Order::LatestDate).chosen_order(), Order::LatestDate);
+    /// ```
+    pub fn chosen_order(&self) -> Order {
+        self.order
     }
 
     /// The number of signals on a page, 1 to 100,000. The API's bound of 50 applies to query strings only.
@@ -541,6 +568,7 @@ impl QueryBuilder {
             start,
             count_only: self.count_only,
             derived,
+            typed: self.typed,
         })
     }
 
@@ -564,10 +592,6 @@ impl QueryBuilder {
             origin,
             ..QueryBuilder::default()
         }
-    }
-
-    pub(super) fn set_order(&mut self, order: Order) {
-        self.order = order;
     }
 
     /// Whether there is room for another error.

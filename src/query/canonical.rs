@@ -1,7 +1,7 @@
 //! Canonical forms of filters and queries.
 //!
 //! The canonical form of a filter lists its parts in the order of the parameters:
-//! `all=series a&country=germany`. Spaces separate the terms of a phrase, commas separate items, and
+//! `all=series a&country=germany`. Spaces separate the terms of a phrase, a star ends a prefix word, commas separate items, and
 //! separators within values are percent-encoded. It is part of the API: fingerprints in stored cursors
 //! and idempotency records depend on it, so a change needs another seed of
 //! [fingerprints](super::fingerprint). The text form that can be parsed again is in
@@ -37,10 +37,6 @@ pub(super) fn fingerprint_of_query(
 ) -> Fingerprint {
     let mut form = CanonicalForm::default();
     form.display(filter);
-    let order = match order {
-        Order::NewestFirst => "newest",
-        Order::OldestFirst => "oldest",
-    };
     form.value("order", order);
     form.value("limit", limit);
     match start {
@@ -127,6 +123,10 @@ impl CanonicalForm {
                 self.0.push(b' ');
             }
             self.escaped_with(term, b"%&,= ");
+        }
+        // No term has a star.
+        if phrase.is_prefix() {
+            self.0.push(b'*');
         }
     }
 

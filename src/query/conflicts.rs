@@ -1,7 +1,7 @@
 //! Conflicts between parameters that are valid on their own.
 
 use super::error::{ErrorCode, ParameterError};
-use super::{Cursor, Filter, Fingerprint, Order, Parameter};
+use super::{Cursor, Facet, Filter, Fingerprint, Order, Parameter};
 
 /// Ranges whose lower bound is above the upper one.
 pub(super) fn of_filter(filter: &Filter) -> Vec<ParameterError> {
@@ -44,6 +44,18 @@ pub(super) fn of_page(
     found
 }
 
+/// An order by amounts of different currencies, which do not compare.
+pub(super) fn of_order(order: Order, filter: &Filter) -> Option<ParameterError> {
+    let has_currency = !filter.value_keys(Facet::FundingCurrency).is_empty();
+    (order.needs_currency() && !has_currency).then(|| {
+        let message = format!(
+            "order {order} needs fundingCurrency, because amounts of different currencies do not \
+             compare; give fundingCurrency, or another order"
+        );
+        conflict(Parameter::Order, message)
+    })
+}
+
 /// A cursor of other filters or another order.
 pub(super) fn of_cursor(
     cursor: &Cursor,
@@ -54,8 +66,8 @@ pub(super) fn of_cursor(
     (!is_for_this).then(|| ParameterError {
         parameter: Parameter::Cursor.name().into(),
         code: ErrorCode::CursorMismatch,
-        message: "cursor belongs to other filters; give it with exactly the filters of the answer \
-                  that it came with"
+        message: "cursor belongs to other filters or another order; give it with exactly the \
+                  filters and the order of the answer that it came with"
             .into(),
     })
 }

@@ -3,6 +3,7 @@
 use super::derived::Derived;
 use super::keywords::{self, Keywords};
 use super::parameter::Parameter;
+use super::prefix_word::{WithoutPrefixes, refuse_stars};
 use super::values::{self, Origin, ValueError, searchable, sorted};
 use super::{Facet, Filter, Phrase, Query, QueryBuilder, Start, conflicts};
 
@@ -14,6 +15,7 @@ impl QueryBuilder {
 
     /// Sets a parameter from text of the given origin.
     pub(super) fn set_from(&mut self, parameter: Parameter, text: &str, origin: Origin) {
+        self.typed.note(parameter, text);
         let outcome = values::check_length(parameter, text, origin)
             .and_then(|()| self.convert(parameter, text, origin));
         if let Err(error) = outcome {
@@ -23,6 +25,7 @@ impl QueryBuilder {
 
     /// Removes the filter of a text parameter, or the cursor.
     pub(super) fn clear(&mut self, parameter: Parameter) {
+        self.typed.note(parameter, "");
         match parameter {
             Parameter::Q => self.keywords = Keywords::default(),
             Parameter::All => self.all.clear(),
@@ -50,20 +53,22 @@ impl QueryBuilder {
         }
         match parameter {
             Parameter::Q => {
-                let keywords = keywords::keywords(text);
+                let keywords = keywords::keywords(text)?;
                 if keywords.all.is_empty() && keywords.none.is_empty() {
                     return Err(values::unsearchable(text));
                 }
                 self.keywords = keywords;
             }
-            Parameter::All => self.all = searchable(keywords::phrases(text), text)?,
+            Parameter::All => self.all = searchable(keywords::phrases(text)?, text)?,
             Parameter::Exact => {
+                refuse_stars(text, WithoutPrefixes::Exact)?;
                 self.exact = searchable(Phrase::new(text).into_iter().collect(), text)?;
             }
-            Parameter::Exclude => self.exclude = searchable(keywords::phrases(text), text)?,
+            Parameter::Exclude => self.exclude = searchable(keywords::phrases(text)?, text)?,
             Parameter::Limit => {
                 self.limit = Some(values::number(parameter, text, origin)? as usize);
             }
+            Parameter::Order => self.order = values::order(text)?,
             Parameter::Cursor => self.cursor = Some(values::cursor(text)?),
             Parameter::Page => self.page = Some(values::number(parameter, text, origin)? as u16),
             Parameter::CountOnly => self.count_only = values::flag(text)?,
@@ -78,6 +83,7 @@ impl QueryBuilder {
         let is_paged = (self.cursor.is_some(), self.page.is_some());
         let mut found = conflicts::of_filter(&self.filter);
         found.extend(conflicts::of_page(is_paged, self.count_only));
+        found.extend(conflicts::of_order(self.order, &self.filter));
         if let Some(cursor) = self.cursor.as_ref().filter(|_| self.errors.is_empty()) {
             let fingerprint = derived.filter_fingerprint(&self.filter);
             found.extend(conflicts::of_cursor(cursor, self.order, fingerprint));
@@ -95,13 +101,14 @@ fn convert_filter(
 ) -> Result<(), ValueError> {
     let items = || values::items(parameter, text, origin);
     match parameter {
-        Parameter::Any => filter.any = sorted(searchable(keywords::phrases(text), text)?),
+        Parameter::Any => filter.any = sorted(searchable(keywords::phrases(text)?, text)?),
         Parameter::Company => {
+            refuse_stars(text, WithoutPrefixes::Company)?;
             let words = match origin {
                 Origin::Typed | Origin::Host => keywords::words(text),
                 Origin::Written => keywords::written_words(text),
             };
-            filter.company_words = sorted(searchable(words, text)?);
+            filter.company_words = sorted(keywords::without_and(searchable(words, text)?));
         }
         Parameter::CompanySlug => filter.company_slug = Some(text.into()),
         Parameter::Companies => filter.companies = values::companies(items()?),
@@ -136,6 +143,7 @@ impl From<Query> for QueryBuilder {
                 Start::First | Start::Page(_) => None,
             },
             count_only: query.count_only,
+            typed: query.typed,
             ..QueryBuilder::default()
         }
     }

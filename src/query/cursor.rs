@@ -3,14 +3,15 @@
 //! ```text
 //! offset  width  what
 //! 0       1      version
-//! 1       1      order: 0 newest first, 1 oldest first
+//! 1       1      order, by its index in `Order::ALL`
 //! 2       4      the day of the first page, in days since 1970-01-01
 //! 6       8      the id of the last signal seen
 //! 14      16     fingerprint of the filters
-//! 30      4      CRC-32C of the bytes before
+//! 30      8      the value of the last signal seen, only for orders by value
+//!         4      CRC-32C of the bytes before
 //! ```
 //!
-//! All little endian, written as base64url without padding: 46 characters. A cursor names no
+//! All little endian, written as base64url without padding: 46 characters, or 56 for orders by value. A cursor names no
 //! segment, generation or machine, so it stays valid across updates, restarts and replicas.
 
 use std::fmt;
@@ -21,12 +22,16 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use time::Date;
 
 use super::dates::{day_number, day_of_number};
-use super::{Fingerprint, Order};
+use super::sort_key::SortValue;
+use super::{Fingerprint, Order, SortKey, Sorting};
 use crate::signal::SignalId;
 
 const VERSION: u8 = 1;
-const BYTES: usize = 34;
-const COVERED_BYTES: usize = 30;
+/// The bytes before the value.
+const FIELD_BYTES: usize = 30;
+const VALUE_BYTES: usize = 8;
+const CHECKSUM_BYTES: usize = 4;
+const BYTES_MAX: usize = FIELD_BYTES + VALUE_BYTES + CHECKSUM_BYTES;
 
 /// The end of a page, where the next one starts.
 ///
@@ -35,7 +40,7 @@ const COVERED_BYTES: usize = 30;
 pub struct Cursor {
     order: Order,
     day: Date,
-    last_id: SignalId,
+    last: SortKey,
     filter: Fingerprint,
 }
 
@@ -64,11 +69,11 @@ pub enum ParseCursorError {
 }
 
 impl Cursor {
-    pub(super) fn new(filter: Fingerprint, order: Order, day: Date, last_id: SignalId) -> Cursor {
+    pub(super) fn new(filter: Fingerprint, order: Order, day: Date, last: SortKey) -> Cursor {
         Cursor {
             order,
             day,
-            last_id,
+            last,
             filter,
         }
     }
@@ -89,13 +94,17 @@ impl Cursor {
     /// # Errors
     /// The text is not a cursor, is damaged, or is from a later release.
     pub fn parse(text: &str) -> Result<Cursor, ParseCursorError> {
-        let mut bytes = [0; BYTES];
+        let mut bytes = [0; BYTES_MAX];
         let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes);
-        if length != Ok(BYTES) {
+        let parts = length
+            .ok()
+            .and_then(|length| bytes[..length].split_last_chunk());
+        let (covered, checksum): (&[u8], &[u8; CHECKSUM_BYTES]) =
+            parts.ok_or(ParseCursorError::Foreign)?;
+        if ![FIELD_BYTES, FIELD_BYTES + VALUE_BYTES].contains(&covered.len()) {
             return Err(ParseCursorError::Foreign);
         }
-        let (covered, checksum) = bytes.split_at(COVERED_BYTES);
-        if crc32c::crc32c(covered).to_le_bytes() != checksum {
+        if crc32c::crc32c(covered).to_le_bytes() != *checksum {
             return Err(ParseCursorError::Damaged);
         }
         if covered[0] > VERSION {
@@ -119,7 +128,7 @@ impl Cursor {
         self.day
     }
 
-    /// The last signal of the previous page.
+    /// The id of the last signal of the previous page.
     ///
     /// ```
     /// use signaldex::{Query, sample};
@@ -131,7 +140,24 @@ impl Cursor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn last_id(&self) -> SignalId {
-        self.last_id
+        self.last.id
+    }
+
+    /// The sort key of the last signal of the previous page, after which the next one starts.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let query = Query::from_query_string("order=-date&limit=10")?;
+    /// let page = snapshot.search(&query, sample::AS_OF)?;
+    /// let cursor = page.next_cursor().expect("there are more");
+    /// let items = snapshot.records(&page)?;
+    /// assert_eq!(cursor.last(), query.order().key_of(&items[9].signal));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn last(&self) -> SortKey {
+        self.last
     }
 
     /// The order of the result.
@@ -155,31 +181,46 @@ impl Cursor {
     }
 
     fn from_fields(covered: &[u8]) -> Option<Cursor> {
-        let order = match covered[..2] {
-            [VERSION, 0] => Order::NewestFirst,
-            [VERSION, 1] => Order::OldestFirst,
-            _ => return None,
+        let (fields, value) = covered.split_at(FIELD_BYTES);
+        if fields[0] != VERSION {
+            return None;
+        }
+        let order = *Order::ALL.get(usize::from(fields[1]))?;
+        let value = match order.sorting() {
+            Sorting::ById(_) => value.is_empty().then_some(None)?,
+            Sorting::ByValue(by) => {
+                SortValue::from_bits(by.field, u64::from_le_bytes(value.try_into().ok()?))?
+            }
         };
         Some(Cursor {
             order,
-            day: day_of_number(i32::from_le_bytes(covered[2..6].try_into().ok()?))?,
-            last_id: SignalId::new(u64::from_le_bytes(covered[6..14].try_into().ok()?))?,
-            filter: Fingerprint::from_bytes(covered[14..30].try_into().ok()?),
+            day: day_of_number(i32::from_le_bytes(fields[2..6].try_into().ok()?))?,
+            last: SortKey {
+                value,
+                id: SignalId::new(u64::from_le_bytes(fields[6..14].try_into().ok()?))?,
+            },
+            filter: Fingerprint::from_bytes(fields[14..30].try_into().ok()?),
         })
     }
 }
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = [0; BYTES];
+        let mut bytes = [0; BYTES_MAX];
         bytes[0] = VERSION;
-        bytes[1] = u8::from(self.order == Order::OldestFirst);
+        bytes[1] = self.order as u8;
         bytes[2..6].copy_from_slice(&day_number(self.day).to_le_bytes());
-        bytes[6..14].copy_from_slice(&self.last_id.get().to_le_bytes());
-        bytes[14..30].copy_from_slice(self.filter.as_bytes());
-        let checksum = crc32c::crc32c(&bytes[..COVERED_BYTES]);
-        bytes[30..].copy_from_slice(&checksum.to_le_bytes());
-        f.write_str(&URL_SAFE_NO_PAD.encode(bytes))
+        bytes[6..14].copy_from_slice(&self.last.id.get().to_le_bytes());
+        bytes[14..FIELD_BYTES].copy_from_slice(self.filter.as_bytes());
+        let value = SortValue::to_bits(self.last.value).to_le_bytes();
+        bytes[FIELD_BYTES..][..VALUE_BYTES].copy_from_slice(&value);
+        let covered = match self.order.sorting() {
+            Sorting::ById(_) => FIELD_BYTES,
+            Sorting::ByValue(_) => FIELD_BYTES + VALUE_BYTES,
+        };
+        let checksum = crc32c::crc32c(&bytes[..covered]).to_le_bytes();
+        bytes[covered..][..CHECKSUM_BYTES].copy_from_slice(&checksum);
+        f.write_str(&URL_SAFE_NO_PAD.encode(&bytes[..covered + CHECKSUM_BYTES]))
     }
 }
 

@@ -68,6 +68,28 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// Every code.
+    ///
+    /// ```
+    /// use signaldex::query::ErrorCode;
+    ///
+    /// assert!(ErrorCode::ALL.contains(&ErrorCode::TooLong));
+    /// ```
+    pub const ALL: [ErrorCode; 12] = [
+        ErrorCode::UnknownParameter,
+        ErrorCode::RepeatedParameter,
+        ErrorCode::EmptyValue,
+        ErrorCode::InvalidValue,
+        ErrorCode::TooLong,
+        ErrorCode::TooManyItems,
+        ErrorCode::ConflictingParameters,
+        ErrorCode::UnsearchableText,
+        ErrorCode::MalformedQuery,
+        ErrorCode::InvalidCursor,
+        ErrorCode::CursorMismatch,
+        ErrorCode::InvalidPosition,
+    ];
+
     /// The name of the code in answers.
     ///
     /// ```
@@ -225,3 +247,6 @@ impl fmt::Display for InvalidQuery {
 }
 
 impl std::error::Error for InvalidQuery {}
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use time::Date;
 
 use super::{Facet, Parameter, ParameterKind, Phrase};
 use crate::signal::{Company, Signal, SignalId};
-use crate::text;
+use crate::text::{self, CompanyName};
 
 /// The conditions of a search, combined with AND.
 ///
@@ -56,18 +56,25 @@ pub struct Filter {
 pub(crate) struct CompanyReference {
     /// The slug as typed, compared exactly.
     pub(crate) slug: SmolStr,
-    /// The folded name, if it differs from the slug.
-    pub(crate) name_key: Option<SmolStr>,
+    /// What was typed, as a name.
+    pub(crate) name: CompanyName,
+    /// Whether one key look-up finds both the slug and the names that are meant: the name's key is what was typed, and
+    /// there is no legal form to compare.
+    pub(crate) is_key: bool,
 }
 
 impl CompanyReference {
-    fn means(&self, company: &Company<'_>) -> bool {
-        *self.slug == *company.slug || *self.folded_name() == *text::fold_value(&company.name)
+    pub(super) fn new(text: &str) -> CompanyReference {
+        let name = CompanyName::new(text);
+        CompanyReference {
+            slug: text.into(),
+            is_key: name.key() == text && !name.has_legal_form(),
+            name,
+        }
     }
 
-    /// The folded name.
-    pub(crate) fn folded_name(&self) -> &str {
-        self.name_key.as_ref().unwrap_or(&self.slug)
+    fn means(&self, slug: &str, name: &CompanyName) -> bool {
+        *self.slug == *slug || self.name.agrees_with(name)
     }
 }
 
@@ -107,19 +114,23 @@ pub enum DateRange {
 }
 
 impl Filter {
-    /// The words that the filter looks for in titles, as [`text::terms`] returns them, without excluded ones.
+    /// The words that the filter looks for in titles, as [`text::terms`] returns them, without excluded ones; prefix
+    /// words with their star.
     ///
     /// ```
     /// use signaldex::Filter;
     ///
-    /// let filter = Filter::from_query_string("q=\"Series A\" -crypto&any=robots")?;
-    /// assert_eq!(filter.title_words(), ["series", "a", "robots"]);
+    /// let filter = Filter::from_query_string("q=\"Series A\" -crypto&any=robots engin*")?;
+    /// assert_eq!(filter.title_words(), ["series", "a", "robots", "engin*"]);
     /// # Ok::<(), signaldex::query::InvalidQuery>(())
     /// ```
     pub fn title_words(&self) -> Vec<String> {
         let phrases = self.all.iter().chain(&self.any);
-        let words = phrases.flat_map(|phrase| phrase.terms());
-        words.map(|word| word.to_string()).collect()
+        let words = phrases.flat_map(|phrase| {
+            let star = if phrase.is_prefix() { "*" } else { "" };
+            phrase.terms().map(move |word| format!("{word}{star}"))
+        });
+        words.collect()
     }
 
     /// Whether a signal of a company matches. This slow, plain function defines the meaning of a filter: the
@@ -151,6 +162,17 @@ impl Filter {
     pub(crate) fn matches_ranges(&self, signal: &Signal<'_>, today: Date) -> bool {
         let amount = signal.funding.as_ref().and_then(|funding| funding.amount);
         self.matches_dates(signal.date, today) && self.matches_amount(amount)
+    }
+
+    /// Whether a company named with its legal form is among those that may match.
+    pub(crate) fn has_legal_forms(&self) -> bool {
+        let mut references = self.companies.iter();
+        references.any(|reference| reference.name.has_legal_form())
+    }
+
+    /// Whether the company is one of those that are named, if any are.
+    pub(crate) fn names_company(&self, company: &Company<'_>) -> bool {
+        self.companies.is_empty() || self.is_one_of_companies(company)
     }
 
     /// Whether dates or amounts are bounded.
@@ -311,9 +333,13 @@ impl Filter {
             .company_slug
             .as_ref()
             .is_none_or(|slug| **slug == *company.slug);
+        is_the_one && self.names_company(company)
+    }
+
+    fn is_one_of_companies(&self, company: &Company<'_>) -> bool {
+        let name = CompanyName::new(&company.name);
         let mut references = self.companies.iter();
-        let is_meant = |reference: &CompanyReference| reference.means(company);
-        is_the_one && (self.companies.is_empty() || references.any(is_meant))
+        references.any(|reference| reference.means(&company.slug, &name))
     }
 
     fn matches_facet(&self, facet: Facet, signal: &Signal<'_>, company: &Company<'_>) -> bool {
@@ -348,8 +374,8 @@ impl Filter {
         if self.all.is_empty() && self.any.is_empty() && self.none.is_empty() {
             return true;
         }
-        let terms = text::terms(title);
-        let occurs = |phrase: &Phrase| phrase.occurs_in(&terms);
+        let words = text::words(title);
+        let occurs = |phrase: &Phrase| phrase.occurs_in(&words);
         self.all.iter().all(occurs)
             && (self.any.is_empty() || self.any.iter().any(occurs))
             && !self.none.iter().any(occurs)
@@ -359,10 +385,10 @@ impl Filter {
         if self.company_words.is_empty() {
             return true;
         }
-        let terms = text::terms(name);
+        let words = text::name_words(name);
         self.company_words
             .iter()
-            .all(|phrase| phrase.occurs_in(&terms))
+            .all(|phrase| phrase.occurs_in(&words))
     }
 }
 

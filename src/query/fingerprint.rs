@@ -4,8 +4,11 @@ use std::fmt;
 
 use twox_hash::XxHash3_128;
 
-/// The seed of the hashes, which distinguishes them from those of other programs and versions.
-const SEED: u64 = u64::from_le_bytes(*b"sdxqry 2");
+use crate::text::ANALYSIS_VERSION;
+
+/// The seed of the hashes, which distinguishes them from those of other programs and versions. Filters hold analysed
+/// text, so another version of the analysis has another seed.
+const SEED: u64 = u64::from_le_bytes(*b"sdxqry 2").wrapping_add(ANALYSIS_VERSION as u64 - 1);
 
 /// A 128-bit hash (XXH3) of a canonical form. Equal filters have equal fingerprints in every process, on
 /// every platform, in every release.

@@ -10,6 +10,9 @@ pub const TEXT_CHARS_MAX: usize = 180;
 /// Characters of an item of `companies` and `categories`.
 pub const ITEM_CHARS_MAX: usize = 180;
 
+/// Letters and digits of a prefix word, such as `robot*`, at least.
+pub const PREFIX_CHARS_MIN: usize = 3;
+
 /// Items of `companies`.
 pub const COMPANIES_MAX: usize = 50;
 

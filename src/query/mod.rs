@@ -24,17 +24,20 @@ mod facet;
 mod facet_query;
 mod filter;
 mod fingerprint;
+mod hint;
 mod keywords;
 pub mod limits;
 pub mod list;
 mod matched_words;
+mod named_companies;
 mod optional_text;
 mod order;
 mod parameter;
 mod parameter_set;
 mod params;
 mod phrase;
-mod unknown;
+mod prefix_word;
+mod sort_key;
 mod values;
 mod written;
 
@@ -47,25 +50,30 @@ pub use facet::{Facet, FacetDescription};
 pub use facet_query::FacetQuery;
 pub use filter::{DateRange, Days, Filter, ParseDateRangeError, ParseDaysError};
 pub use fingerprint::Fingerprint;
+pub use named_companies::{NamedCompanies, NamedCompany};
 pub use optional_text::OptionalText;
-pub use order::Order;
+pub use order::{Order, ParseOrderError};
 pub use parameter::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};
 pub use parameter_set::ParameterSet;
 pub use params::{DecodeError, decode};
 pub use phrase::Phrase;
-pub use unknown::UnknownValue;
-
-use crate::signal::SignalId;
+pub use sort_key::{ParseSortKeyError, SortKey};
 
 use derived::Derived;
 use filter::FilterPart;
+use hint::TypedHints;
 
 pub(crate) use filter::CompanyReference;
+pub(crate) use hint::{Hint, HintList, NearestValues};
+pub(crate) use order::{IdOrder, SortField, Sorting, ValueOrder};
+pub(crate) use phrase::Wanted;
+pub(crate) use prefix_word::prefix_of;
+pub(crate) use sort_key::SortValue;
 
 /// A query: a filter, an order, and the part of the result to return.
 ///
 /// `Display` writes a text that [`FromStr`](std::str::FromStr) reads back to an equal query: the form for programs.
-/// It has an order, and values of any length, because folding may lengthen a text. What people and clients of the
+/// Its values have any length, because folding may lengthen a text. What people and clients of the
 /// API type is read by [`from_query_string`](Query::from_query_string).
 ///
 /// ```
@@ -73,7 +81,7 @@ pub(crate) use filter::CompanyReference;
 /// use signaldex::query::Order;
 ///
 /// let query = Query::builder().keywords("C++ robots").order(Order::OldestFirst).build()?;
-/// assert_eq!(query.to_string(), "all=c%2B%2B+robots&order=oldest&limit=50");
+/// assert_eq!(query.to_string(), "all=c%2B%2B+robots&limit=50&order=oldest");
 /// assert_eq!(query.to_string().parse::<Query>()?, query);
 /// # Ok::<(), signaldex::query::InvalidQuery>(())
 /// ```
@@ -85,6 +93,7 @@ pub struct Query {
     start: Start,
     count_only: bool,
     derived: Derived,
+    typed: TypedHints,
 }
 
 #[cfg(feature = "serde")]
@@ -131,6 +140,7 @@ impl Query {
             start: Start::First,
             count_only: false,
             derived: Derived::default(),
+            typed: TypedHints::default(),
         }
     }
 
@@ -155,6 +165,7 @@ impl Query {
             order: self.order,
             count_only: false,
             derived: self.derived.of_other_part(),
+            typed: self.typed.clone(),
         }
     }
 
@@ -293,7 +304,8 @@ impl Query {
     }
 
     /// The cursor with which a walk goes on after a signal: for a page that you cut short, to a number of bytes for
-    /// example. `today` is the date of the page.
+    /// example. `today` is the date of the page. `last` is the signal's id, or its [`key`](Order::key_of) if the order is
+    /// by value.
     ///
     /// ```
     /// use signaldex::{Query, sample};
@@ -306,15 +318,15 @@ impl Query {
     /// assert!(snapshot.search(&rest, sample::AS_OF)?.ids().take(2).eq(page[2..].iter().copied()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn cursor_after(&self, last: SignalId, today: Date) -> Cursor {
+    pub fn cursor_after(&self, last: impl Into<SortKey>, today: Date) -> Cursor {
         let filter = self.filter_fingerprint();
-        Cursor::new(filter, self.order, self.day(today), last)
+        Cursor::new(filter, self.order, self.day(today), last.into())
     }
 }
 
 impl Filter {
-    /// Parses the filters of a query string. `limit`, `cursor`, `page` and `countOnly` are unknown parameters
-    /// here.
+    /// Parses the filters of a query string. `limit`, `order`, `cursor`, `page` and `countOnly` are unknown
+    /// parameters here.
     ///
     /// ```
     /// use signaldex::Filter;

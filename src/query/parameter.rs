@@ -5,6 +5,7 @@ use super::limits::{
     CATEGORIES_MAX, COMPANIES_MAX, CURSOR_CHARS_MAX, DATE_RANGES_MAX, IDS_MAX, ITEM_CHARS_MAX,
     KEYWORDS_CHARS_MAX, LIMIT_MAX, PAGE_MAX, TEXT_CHARS_MAX,
 };
+use super::order::Order;
 
 /// A search parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +42,7 @@ pub enum Parameter {
     Ids,
     ActivityIds,
     Limit,
+    Order,
     Cursor,
     Page,
     CountOnly,
@@ -104,7 +106,7 @@ pub enum ParameterKind {
 const SIZES: &[&str] = &["1-49", "50-100", "101-500", "501+"];
 
 /// Every search parameter, in the order of the API's description.
-pub const PARAMETERS: [ParameterDescription; 31] = {
+pub const PARAMETERS: [ParameterDescription; 32] = {
     use Parameter as P;
     use ParameterKind as K;
     const ATTRIBUTES: K = K::AttributeList(TEXT_CHARS_MAX);
@@ -113,14 +115,14 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
             P::Q,
             "q",
             K::Text(KEYWORDS_CHARS_MAX),
-            "Title keywords: words, \"quoted phrases\", -excluded words and -\"excluded phrases\". Every word and phrase must occur in the title, and no excluded one.",
+            "Title keywords: words, prefix words (robot* finds each word that begins so, from 3 letters or digits on), \"quoted phrases\", and each of them excluded by a - before it. Every one must occur in the title, and no excluded one.",
             "\"series a\" -crypto",
         ),
         describe(
             P::All,
             "all",
             K::Text(KEYWORDS_CHARS_MAX),
-            "Every word or quoted phrase occurs in the title.",
+            "Every word, prefix word (robot*) or quoted phrase occurs in the title.",
             "robotics funding",
         ),
         describe(
@@ -134,21 +136,21 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
             P::Any,
             "any",
             K::Text(KEYWORDS_CHARS_MAX),
-            "At least one word or quoted phrase occurs in the title.",
+            "At least one word, prefix word (robot*) or quoted phrase occurs in the title.",
             "robotics \"machine learning\"",
         ),
         describe(
             P::Exclude,
             "exclude",
             K::Text(KEYWORDS_CHARS_MAX),
-            "None of the words or quoted phrases occurs in the title.",
+            "None of the words, prefix words (robot*) and quoted phrases occurs in the title.",
             "intern",
         ),
         describe(
             P::Company,
             "company",
             K::Text(TEXT_CHARS_MAX),
-            "Every word occurs in the company's name.",
+            "Every word occurs in the company's name. The word `and` is left out where another is left.",
             "labs",
         ),
         describe(
@@ -165,7 +167,7 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
                 items: COMPANIES_MAX,
                 chars: ITEM_CHARS_MAX,
             },
-            "The company's slug or its whole name is one of these.",
+            "The company's slug, or its whole name as people write it, is one of these. A slug may also be another company's name; `companySlug` is exact.",
             "acme,\"Example, Inc.\"",
         ),
         describe(
@@ -186,14 +188,14 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
             P::Size,
             "size",
             K::Choice(SIZES),
-            "The company's size, by number of employees.",
+            "The company's size, by number of employees. In a URL, the plus sign of `501+` is `%2B`.",
             "101-500",
         ),
         describe(
             P::Days,
             "days",
             K::Choice(&["7", "30", "90"]),
-            "Dated within the last days, today included.",
+            "The signal's `date` is within the last days, today included (UTC).",
             "30",
         ),
         describe(
@@ -203,21 +205,21 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
                 items: DATE_RANGES_MAX,
                 choices: &["7", "30", "90", "older"],
             },
-            "Dated within any of these: the last days, or `older`, 90 days ago and before.",
+            "The signal's `date` is within any of these: the last days, today included (UTC), or `older`, 90 days ago and before.",
             "7,older",
         ),
         describe(
             P::DateFrom,
             "dateFrom",
             K::Date,
-            "Dated on this day or later.",
+            "The signal's `date` is this day or later.",
             "2026-01-01",
         ),
         describe(
             P::DateTo,
             "dateTo",
             K::Date,
-            "Dated on this day or earlier.",
+            "The signal's `date` is this day or earlier.",
             "2026-06-30",
         ),
         describe(
@@ -315,10 +317,17 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
             "20",
         ),
         describe(
+            P::Order,
+            "order",
+            K::Choice(&Order::NAMES),
+            "`newest` (default) or `oldest` by id; `-date`, `date`; `-amount`, `amount`, which need `fundingCurrency`. A minus is descending; signals without the value come last, ties by descending id.",
+            "-date",
+        ),
+        describe(
             P::Cursor,
             "cursor",
             K::Cursor(CURSOR_CHARS_MAX),
-            "The `nextCursor` of an earlier answer to the same filters.",
+            "The `nextCursor` of an earlier answer to the same filters in the same order.",
             "",
         ),
         describe(

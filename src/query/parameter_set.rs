@@ -18,7 +18,7 @@ impl ParameterSet {
     /// No parameter.
     pub const NONE: ParameterSet = ParameterSet(0);
 
-    /// Everything that a search accepts: filters, `limit`, `cursor`, `page` and `countOnly`.
+    /// Everything that a search accepts: filters, `limit`, `order`, `cursor`, `page` and `countOnly`.
     pub const SEARCH: ParameterSet = ParameterSet((1 << PARAMETERS.len()) - 1);
 
     /// The filters.
@@ -27,7 +27,7 @@ impl ParameterSet {
     /// use signaldex::query::{Parameter, ParameterSet};
     ///
     /// let rest = ParameterSet::SEARCH.iter().filter(|parameter| !parameter.is_filter());
-    /// assert!(rest.eq([Parameter::Limit, Parameter::Cursor, Parameter::Page, Parameter::CountOnly]));
+    /// assert!(rest.eq([Parameter::Limit, Parameter::Order, Parameter::Cursor, Parameter::Page, Parameter::CountOnly]));
     /// assert!(ParameterSet::FILTERS.iter().all(Parameter::is_filter));
     /// ```
     pub const FILTERS: ParameterSet = ParameterSet((1 << Parameter::Limit as u32) - 1);

@@ -7,7 +7,6 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::error::{ErrorCode, ParameterError};
 use super::limits::{QUERY_STRING_BYTES_MAX, WRITTEN_BYTES_MAX};
-use super::order::order_of;
 use super::values::Origin;
 use super::{Parameter, ParameterSet, QueryBuilder};
 use crate::text::quoted;
@@ -29,10 +28,6 @@ pub(super) fn parse<const N: usize>(
     // A bit for each parameter, and one for each name of the caller's own above them.
     let mut seen = 0_u64;
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
-        if let Some(order) = order_of(pair).filter(|_| origin == Origin::Written) {
-            builder.set_order(order);
-            continue;
-        }
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let Some(target) = target_of(pair, name, accepted, &own_names, &mut builder) else {
             continue;
@@ -46,11 +41,15 @@ pub(super) fn parse<const N: usize>(
             continue;
         }
         seen |= 1 << bit;
-        let Some(value) = decode_or_error(value, name, name, &mut builder) else {
+        let raw = value;
+        let Some(value) = decode_or_error(raw, name, name, &mut builder) else {
             continue;
         };
         match target {
-            Target::Parameter(parameter) => builder.set(parameter, &value),
+            Target::Parameter(parameter) => {
+                builder.set(parameter, &value);
+                builder.typed.note_plus(parameter, raw);
+            }
             Target::Own(index) => own_values[index] = Some(value.into_owned()),
         }
     }

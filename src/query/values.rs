@@ -15,9 +15,9 @@ use super::filter::ValueKeys;
 use super::limits::HOST_LIMIT_MAX;
 use super::list::{self, ListError};
 use super::parameter::{Parameter, ParameterKind};
-use super::{CompanyReference, Cursor, DateRange, Days, Facet, ParseCursorError, Phrase};
+use super::{CompanyReference, Cursor, DateRange, Days, Facet, Order, ParseCursorError, Phrase};
 use crate::signal::SignalId;
-use crate::text::{self, did_you_mean, quoted};
+use crate::text::{did_you_mean, quoted};
 
 /// The kind of error of a value, and its message without the parameter's name.
 pub(super) type ValueError = (ErrorCode, String);
@@ -289,14 +289,8 @@ fn choice(
 }
 
 pub(super) fn companies(items: Vec<Cow<'_, str>>) -> Vec<CompanyReference> {
-    let reference = |slug: Cow<'_, str>| {
-        let folded = text::fold_value(&slug);
-        CompanyReference {
-            name_key: (folded != slug).then(|| folded.into()),
-            slug: slug.into(),
-        }
-    };
-    sorted(items.into_iter().map(reference).collect())
+    let references = items.iter().map(|item| CompanyReference::new(item));
+    sorted(references.collect())
 }
 
 pub(super) fn days(text: &str) -> Result<Days, ValueError> {
@@ -440,6 +434,11 @@ pub(super) fn flag(text: &str) -> Result<bool, ValueError> {
         "false" => Ok(false),
         _ => Err(not_a_choice(text, &["true", "false"])),
     }
+}
+
+pub(super) fn order(text: &str) -> Result<Order, ValueError> {
+    text.parse()
+        .map_err(|_| not_allowed(Parameter::Order, text))
 }
 
 pub(super) fn cursor(text: &str) -> Result<Cursor, ValueError> {

@@ -1,14 +1,12 @@
 //! The text form of queries and filters: a percent-encoded query string of normalised values.
 //!
-//! Nodes of a cluster send queries in this form. It differs from other query strings in three ways: it
-//! has a parameter for the order, full-width quotes group words of a company's name, and the limits on
-//! lengths do not apply. `text.parse() == query` for every query.
+//! Nodes of a cluster send queries in this form. It differs from other query strings in two ways:
+//! full-width quotes group words of a company's name, and the limits on lengths do not apply. `text.parse() == query` for every query.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
 use super::keywords::WORD_QUOTE;
-use super::order::OLDEST_FIRST;
 use super::values::Origin;
 use super::{
     Filter, FilterPart, InvalidQuery, Order, ParameterSet, Phrase, Query, Start, list, params,
@@ -20,10 +18,10 @@ impl fmt::Display for Query {
         if !self.filter.is_empty() {
             f.write_char('&')?;
         }
-        if self.order == Order::OldestFirst {
-            write!(f, "{OLDEST_FIRST}&")?;
-        }
         write!(f, "limit={}", self.limit)?;
+        if self.order != Order::default() {
+            write!(f, "&order={}", self.order)?;
+        }
         match &self.start {
             Start::First => {}
             Start::After(cursor) => write!(f, "&cursor={cursor}")?,

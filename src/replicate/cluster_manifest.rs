@@ -7,9 +7,10 @@
 
 use serde::Deserialize;
 
+use super::error::ReplicaResult;
 use super::publication::open_seal;
 use super::store::Store;
-use crate::{Error, Result};
+use crate::Error;
 
 /// The folder of a cluster's manifests in its store. [`prune`](fn@super::prune) keeps what they name.
 pub const CLUSTER: &str = "cluster";
@@ -43,7 +44,7 @@ struct ShardLine {
 
 impl ClusterManifest {
     /// Reads a manifest from the folder of the cluster's manifests.
-    pub(super) async fn read(store: &Store, generation: u64) -> Result<ClusterManifest> {
+    pub(super) async fn read(store: &Store, generation: u64) -> ReplicaResult<ClusterManifest> {
         let about = |error: Error| error.about(&format!("cluster generation {generation}"));
         let bytes = store.manifest(generation).await?;
         let bytes = bytes.ok_or_else(|| about(Error::missing("the manifest is missing")))?;
@@ -51,7 +52,7 @@ impl ClusterManifest {
         if read.generation == generation {
             Ok(read)
         } else {
-            Err(about(Error::corrupt("it is of another generation")))
+            Err(about(Error::corrupt("it is of another generation")).into())
         }
     }
 

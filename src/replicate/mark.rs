@@ -2,8 +2,9 @@
 
 use std::time::{Instant, SystemTime};
 
+use super::error::ReplicaResult as Result;
 use super::store::{MARK_LIFE, Store, StoredFile};
-use crate::{Error, Result};
+use crate::Error;
 
 /// A marker on a store, renewed while a prune is running.
 pub(super) struct Mark<'s> {
@@ -26,7 +27,10 @@ impl<'s> Mark<'s> {
         let others = store.marks(Some(&mark.name), now).await?;
         if others.iter().any(|(_, counts)| *counts) {
             store.unmark(&mark.name).await?;
-            return Err(Error::being_pruned());
+            return Err(Error::locked(
+                "another prune is at work in this store, or one was killed less than ten minutes ago",
+            )
+            .into());
         }
         let dead: Vec<&StoredFile> = others.iter().map(|(mark, _)| mark).collect();
         store.remove(&dead).await?;
@@ -37,7 +41,7 @@ impl<'s> Mark<'s> {
     pub(super) async fn renew(&mut self) -> Result<()> {
         if self.renewed.elapsed() > MARK_LIFE / 2 {
             let late = std::io::ErrorKind::TimedOut.into();
-            return Err(Error::io("go on: it took too long; prune again", late));
+            return Err(Error::io("go on: it took too long; prune again", late).into());
         }
         if self.renewed.elapsed() > MARK_LIFE / 20 {
             let now = Instant::now();

@@ -43,6 +43,7 @@
 
 mod background;
 mod cluster_manifest;
+mod error;
 mod follow;
 mod mark;
 mod origin;
@@ -56,6 +57,7 @@ pub use object_store;
 
 pub use background::Background;
 pub use cluster_manifest::{CLUSTER, CLUSTER_MAGIC, shard_folder};
+pub use error::{ReplicaError, ReplicaErrorKind, ReplicaResult};
 pub use follow::{Follower, RetryDelay};
 pub use prune::{PruneOptions, Pruned, PrunedFile, PrunedKind, prune};
 pub use publication::{open_seal, seal};

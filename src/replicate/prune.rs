@@ -7,6 +7,8 @@
 //! - all objects of the kept manifests;
 //! - everything written within that age, such as the objects of a running publisher.
 //!
+//! Of a cluster it keeps more manifests than generations: they say from where on clients can follow changes.
+//!
 //! # Why no publisher loses an object
 //!
 //! Before a publisher creates its manifest, each object in it is in one of three states:
@@ -28,20 +30,24 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::cluster_manifest::{CLUSTER, ClusterManifest, SHARDS, shard_folder};
+use super::error::ReplicaResult as Result;
 use super::mark::Mark;
 use super::publication::Publication;
 use super::publish::{FRESH, PUBLISH_TIME};
 use super::store::{
     MANIFESTS, OBJECTS, Store, StoredFile, UnfinishedFile, manifest_name, object_name,
 };
+use crate::Error;
 use crate::digest::Digest;
-use crate::{Error, Result};
 
 /// Minimum age for pruning while publishers are running: the age of a fresh object, plus the time limit of
 /// a publisher, plus an hour of clock skew.
 const AGE_MIN: Duration = FRESH
     .saturating_add(PUBLISH_TIME)
     .saturating_add(Duration::from_secs(3600));
+
+/// Manifests of a cluster to keep by default.
+const MANIFESTS_KEPT: u64 = 10_000;
 
 /// Objects removed between renewals of the marker.
 const BATCH: usize = 100;
@@ -51,6 +57,9 @@ const BATCH: usize = 100;
 pub struct PruneOptions {
     /// The number of newest generations to keep, at least 1.
     pub keep: u64,
+    /// The number of newest manifests of a cluster to keep, of some 10 kB each, also without their objects: positions in its
+    /// changes name generations.
+    pub manifests: u64,
     /// Nothing younger is removed. Below 13 hours, nothing may be published while pruning.
     pub older_than: Duration,
     /// Remove, instead of only listing what would be removed.
@@ -102,6 +111,7 @@ impl PruneOptions {
     pub fn keeping(keep: u64) -> PruneOptions {
         PruneOptions {
             keep,
+            manifests: MANIFESTS_KEPT,
             older_than: Duration::from_secs(24 * 3600),
             remove: false,
         }
@@ -118,20 +128,18 @@ impl PruneOptions {
 /// # Errors
 /// [`Missing`](crate::ErrorKind::Missing) if nothing is published in the store; the error of reading a kept
 /// manifest, in which case no object is removed; [`Locked`](crate::ErrorKind::Locked) while another prune is
-/// running, and for ten minutes after one was killed; [`Store`](crate::ErrorKind::Store) if the store refuses.
+/// running, and for ten minutes after one was killed; [`Store`](super::ReplicaErrorKind::Store) if the store refuses.
 ///
 /// Cost: a listing of the whole store, a read of each kept manifest, and a request per removed manifest and
 /// per hundred removed objects.
 pub async fn prune(store: &Store, options: PruneOptions) -> Result<Pruned> {
     if options.keep == 0 {
-        return Err(Error::invalid(
-            "keep: 0 is not allowed; at least 1 generation stays",
-        ));
+        return Err(Error::invalid("keep: 0 is not allowed; at least 1 generation stays").into());
     }
     let is_index = !generations(store).await?.is_empty();
     let cluster = generations(&store.folder(CLUSTER)).await?;
     if !is_index && cluster.is_empty() {
-        return Err(Error::missing("nothing is published in this store"));
+        return Err(Error::missing("nothing is published in this store").into());
     }
     let mut pruning = Pruning {
         root: store,
@@ -305,7 +313,7 @@ impl Pruning<'_> {
         Ok(())
     }
 
-    /// Prunes the manifests of a cluster. Returns the generations of shards that kept manifests refer to.
+    /// Prunes the manifests of a cluster, of which clients that follow changes need more than nodes. Returns the generations of shards that kept manifests refer to.
     async fn cluster_generations(&mut self) -> Result<HashMap<(u32, u32), BTreeSet<u64>>> {
         let manifests = self.root.folder(CLUSTER);
         let published = generations(&manifests).await?;
@@ -315,6 +323,9 @@ impl Pruning<'_> {
             named: BTreeSet::new(),
         };
         let kept = kept_generations(&published, &keep, oldest);
+        let manifests_max = usize::try_from(self.options.manifests).unwrap_or(usize::MAX);
+        let newest = published.iter().rev().map(|(generation, _)| *generation);
+        let following: BTreeSet<u64> = newest.take(manifests_max).collect();
         let mut named: HashMap<_, BTreeSet<u64>> = HashMap::new();
         for &generation in &kept {
             let manifest = ClusterManifest::read(&manifests, generation).await?;
@@ -325,7 +336,7 @@ impl Pruning<'_> {
         }
         self.report.generations_kept += kept.len() as u64;
         for (generation, stored) in &published {
-            if kept.contains(generation) {
+            if kept.contains(generation) || following.contains(generation) {
                 continue;
             }
             if self.options.remove {
@@ -396,7 +407,7 @@ fn objects_of(publication: &Publication) -> impl Iterator<Item = Digest> + '_ {
 fn remove_file(file: &UnfinishedFile) -> Result<()> {
     match std::fs::remove_file(&file.path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("remove the file", error).at(&file.path))
+            Err(Error::io("remove the file", error).at(&file.path).into())
         }
         _ => Ok(()),
     }

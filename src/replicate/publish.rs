@@ -7,11 +7,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
+use super::error::{ReplicaError, ReplicaErrorKind, ReplicaResult as Result};
 use super::publication::{Publication, PublishedFile, PublishedSegment};
 use super::store::{PIECE_BYTES, Store, manifest_name};
+use crate::Error;
 use crate::digest::Digest;
 use crate::index::{SourceFile, SourceState};
-use crate::{Error, ErrorKind, Result};
 
 /// The largest generation that can be published, so that an index can keep counting from there.
 const GENERATION_MAX: u64 = u64::MAX / 2;
@@ -54,9 +55,9 @@ pub struct Published {
 /// Publishes the current state of the index in a directory. A writer may keep committing.
 ///
 /// # Errors
-/// As [`Index::open`](crate::Index::open); [`Taken`](crate::ErrorKind::Taken) if the generation is already
+/// As [`Index::open`](crate::Index::open); [`Taken`](ReplicaErrorKind::Taken) if the generation is already
 /// published with other content, a later one exists, or the newest is of the same index and has a last commit
-/// that is not in the history of this state, unless a generation is given; [`Store`](crate::ErrorKind::Store) if the store
+/// that is not in the history of this state, unless a generation is given; [`Store`](ReplicaErrorKind::Store) if the store
 /// refuses. Nothing becomes visible then.
 ///
 /// Cost: reads the files twice, once for their checksums, and uploads those that the store does not have, in
@@ -125,18 +126,19 @@ fn check_generation(generation: u64) -> Result<()> {
     } else {
         Err(Error::invalid(format!(
             "generation: {generation} is not allowed; 1 to {GENERATION_MAX} are"
-        )))
+        ))
+        .into())
     }
 }
 
 /// Refuses a generation older than the newest: no replica would load it.
 ///
 /// # Errors
-/// [`Taken`](crate::ErrorKind::Taken) if a later one is published; [`Store`](crate::ErrorKind::Store) if the store refuses.
+/// [`Taken`](ReplicaErrorKind::Taken) if a later one is published; [`Store`](ReplicaErrorKind::Store) if the store refuses.
 pub async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
     match store.generations_above(generation).await?.last() {
         None => Ok(()),
-        Some(newest) => Err(Error::taken(format!(
+        Some(newest) => Err(ReplicaError::taken(format!(
             "generation {generation} is behind generation {newest}, which is published; a later \
              one is needed"
         ))),
@@ -158,7 +160,7 @@ async fn refuse_diverged(store: &Store, source: &SourceState) -> Result<()> {
         return Ok(());
     }
     let next = newest.generation.saturating_add(1);
-    Err(Error::taken(format!(
+    Err(ReplicaError::taken(format!(
         "generation {} ends with commit {published} ({}), which is not in the history of this state: this state ends \
          with commit {own} ({}). It is an earlier one, such as a restored backup, or copies of the index were \
          changed apart. To publish it all the same, give it a generation from {next} on (`--generation {next}`): \
@@ -173,7 +175,7 @@ async fn refuse_diverged(store: &Store, source: &SourceState) -> Result<()> {
 async fn newest_readable(store: &Store) -> Result<Option<Publication>> {
     for &generation in store.generations_above(0).await?.iter().rev() {
         match store.publication(generation).await {
-            Err(error) if error.kind() == ErrorKind::Store => return Err(error),
+            Err(error) if error.kind() == ReplicaErrorKind::Store => return Err(error),
             Err(_) => {}
             found => return found.map(Some),
         }
@@ -189,7 +191,7 @@ async fn objects_of_newest(store: &Store) -> Result<HashSet<Digest>> {
     match store.publication(newest).await {
         Ok(publication) => Ok(publication.objects().map(|(object, _)| object).collect()),
         // The objects of a damaged manifest are unknown.
-        Err(error) if error.kind() != ErrorKind::Store => Ok(HashSet::new()),
+        Err(error) if error.kind() != ReplicaErrorKind::Store => Ok(HashSet::new()),
         Err(error) => Err(error),
     }
 }
@@ -205,7 +207,7 @@ async fn is_published(store: &Store, generation: u64, bytes: &[u8]) -> Result<bo
     match store.manifest(generation).await? {
         None => Ok(false),
         Some(found) if found == bytes => Ok(true),
-        Some(_) => Err(Error::taken(format!(
+        Some(_) => Err(ReplicaError::taken(format!(
             "generation {generation} is published with other content ({}); each generation is \
              published once",
             manifest_name(generation)
@@ -392,7 +394,9 @@ fn check_unchanged(file: &SourceFile, is_unchanged: bool) -> Result<()> {
     if is_unchanged {
         Ok(())
     } else {
-        Err(Error::corrupt("the file was read differently twice").at(&file.path))
+        Err(Error::corrupt("the file was read differently twice")
+            .at(&file.path)
+            .into())
     }
 }
 

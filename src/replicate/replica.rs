@@ -5,6 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
+use super::error::{ReplicaError, ReplicaErrorKind, ReplicaResult};
 use super::origin::{FileOrigins, ORIGIN};
 use super::publication::{Publication, PublishedFile, PublishedSegment};
 use super::store::{PIECE_BYTES, Store, manifest_name, object_name};
@@ -48,7 +49,7 @@ pub struct Progress {
     /// Whether the store answered, and has the served generation or a newer one.
     pub store_answered: bool,
     /// Why the newest generation is not being served.
-    pub error: Option<Error>,
+    pub error: Option<ReplicaError>,
 }
 
 /// The generation to load.
@@ -77,7 +78,7 @@ impl Replica {
     /// store.
     ///
     /// Cost: that of [`Index::open`], and of fetching new objects.
-    pub async fn open(store: Store, directory: &Path) -> Result<Replica> {
+    pub async fn open(store: Store, directory: &Path) -> ReplicaResult<Replica> {
         Replica::open_at(store, directory, Wanted::Newest).await
     }
 
@@ -88,7 +89,7 @@ impl Replica {
     /// As [`open`](Self::open), except those of the store.
     ///
     /// Cost: that of [`Index::open`].
-    pub fn open_copy(store: Store, directory: &Path) -> Result<Option<Replica>> {
+    pub fn open_copy(store: Store, directory: &Path) -> ReplicaResult<Option<Replica>> {
         let mut mirror = Mirror::lock(directory)?;
         let files = recover(&store, &mut mirror).map_err(|error| error.at(directory))?;
         let opening = Progress {
@@ -109,7 +110,7 @@ impl Replica {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub async fn open_at(store: Store, directory: &Path, wanted: Wanted) -> Result<Replica> {
+    pub async fn open_at(store: Store, directory: &Path, wanted: Wanted) -> ReplicaResult<Replica> {
         let mut mirror = Mirror::lock(directory)?;
         let mut files = recover(&store, &mut mirror).map_err(|error| error.at(directory))?;
         let mut opening = Progress::default();
@@ -121,7 +122,7 @@ impl Replica {
         copying.sync(wanted, &mut opening).await;
         let Some(index) = mirror.index().cloned() else {
             return Err(opening.error.unwrap_or_else(|| {
-                Error::missing("nothing is published in the store yet, and there is no copy")
+                Error::missing("nothing is published in the store yet, and there is no copy").into()
             }));
         };
         Ok(Replica {
@@ -174,7 +175,7 @@ impl Replica {
 
     /// Fetches and verifies the objects of a generation, which can then be installed without the store. The result
     /// says what was fetched and whether all is there.
-    pub async fn prefetch(&mut self, generation: u64) -> (Progress, Result<()>) {
+    pub async fn prefetch(&mut self, generation: u64) -> (Progress, ReplicaResult<()>) {
         let mut progress = Progress::default();
         let mut copying = Copying {
             store: &self.store,
@@ -271,10 +272,11 @@ impl Copying<'_> {
         // The served generation is listed, too: a store with neither it nor newer ones is another one, or was emptied.
         match self.store.generations_above(before.saturating_sub(1)).await {
             Ok(listed) if before > 0 && listed.is_empty() && wanted == Wanted::Newest => {
-                progress.error = Some(Error::missing(format!(
+                let error = Error::missing(format!(
                     "the store has neither generation {before}, which is served, nor a newer one; it was \
                      emptied, moved or unmounted"
-                )));
+                ));
+                progress.error = Some(error.into());
             }
             Ok(mut newer) => {
                 progress.store_answered = true;
@@ -330,7 +332,7 @@ impl Copying<'_> {
         }
     }
 
-    async fn load(&mut self, generation: u64, progress: &mut Progress) -> Result<()> {
+    async fn load(&mut self, generation: u64, progress: &mut Progress) -> ReplicaResult<()> {
         let (publication, segments, chain) = self.fetch_all(generation, progress).await?;
         self.write_origin()?;
         let Publication { index, history, .. } = publication;
@@ -346,7 +348,7 @@ impl Copying<'_> {
         &mut self,
         generation: u64,
         progress: &mut Progress,
-    ) -> Result<(Publication, Vec<SegmentLine>, ChainLine)> {
+    ) -> ReplicaResult<(Publication, Vec<SegmentLine>, ChainLine)> {
         let publication = self.store.publication(generation).await?;
         let mut lines = Vec::with_capacity(publication.segments.len());
         for segment in &publication.segments {
@@ -366,7 +368,7 @@ impl Copying<'_> {
         kind: FileKind,
         published: &PublishedFile,
         progress: &mut Progress,
-    ) -> Result<FileLine> {
+    ) -> ReplicaResult<FileLine> {
         let (object, length) = (published.sha256, published.length);
         Ok(FileLine {
             file: self.file(kind, object, length, progress).await?,
@@ -380,7 +382,7 @@ impl Copying<'_> {
         &mut self,
         segment: &PublishedSegment,
         progress: &mut Progress,
-    ) -> Result<SegmentLine> {
+    ) -> ReplicaResult<SegmentLine> {
         let (object, length) = (segment.sha256, segment.length);
         let file = self
             .file(FileKind::Segment, object, length, progress)
@@ -404,12 +406,13 @@ impl Copying<'_> {
         object: Digest,
         length: u64,
         progress: &mut Progress,
-    ) -> Result<u64> {
+    ) -> ReplicaResult<u64> {
         match self.files.get(&object) {
             Some(&(known, file)) if known == kind => return Ok(file),
             Some(_) => {
                 let reason = "is named as files of two kinds";
-                return Err(Error::corrupt(format!("{} {reason}", object_name(object))));
+                let error = Error::corrupt(format!("{} {reason}", object_name(object)));
+                return Err(error.into());
             }
             None => {}
         }
@@ -420,7 +423,7 @@ impl Copying<'_> {
             // Should it stay, it is removed when the directory is opened the next time.
             let _ = self.mirror.discard(kind, file);
             let path = self.mirror.path(kind, file);
-            return Err(if error.kind() == ErrorKind::Io {
+            return Err(if error.kind() == ReplicaErrorKind::Index(ErrorKind::Io) {
                 error.at(&path)
             } else {
                 error
@@ -431,14 +434,14 @@ impl Copying<'_> {
         Ok(file)
     }
 
-    async fn check_length(&self, object: Digest, length: u64) -> Result<()> {
+    async fn check_length(&self, object: Digest, length: u64) -> ReplicaResult<()> {
         let name = object_name(object);
         match self.store.length_of(object).await? {
             Some(found) if found == length => Ok(()),
-            Some(found) => Err(Error::corrupt(format!(
-                "{name} has {found} bytes instead of {length}"
-            ))),
-            None => Err(Error::missing(format!("{name} is missing"))),
+            Some(found) => {
+                Err(Error::corrupt(format!("{name} has {found} bytes instead of {length}")).into())
+            }
+            None => Err(Error::missing(format!("{name} is missing")).into()),
         }
     }
 
@@ -449,7 +452,7 @@ impl Copying<'_> {
         length: u64,
         output: &mut dyn NewFile,
         progress: &mut Progress,
-    ) -> Result<()> {
+    ) -> ReplicaResult<()> {
         let mut hash = Sha256::new();
         let mut start = 0;
         while start < length {
@@ -457,7 +460,7 @@ impl Copying<'_> {
             let piece = self.store.piece(object, start, end).await?;
             if piece.len() as u64 != end - start {
                 let name = object_name(object);
-                return Err(Error::corrupt(format!("{name} ends before byte {end}")));
+                return Err(Error::corrupt(format!("{name} ends before byte {end}")).into());
             }
             progress.bytes_fetched += piece.len() as u64;
             hash.update(&piece);
@@ -466,16 +469,14 @@ impl Copying<'_> {
         }
         if Digest::finish(hash) != object {
             let name = object_name(object);
-            return Err(Error::corrupt(format!(
-                "{name} does not match its checksum"
-            )));
+            return Err(Error::corrupt(format!("{name} does not match its checksum")).into());
         }
-        output.sync().map_err(unwritable)
+        output.sync().map_err(|error| unwritable(error).into())
     }
 
     /// Writes which objects the files are, before the state that has them, and those of the state
     /// before, which stays where the new one is refused.
-    fn write_origin(&self) -> Result<()> {
+    fn write_origin(&self) -> ReplicaResult<()> {
         let files = self.files.iter();
         let mut files: Vec<(u64, Digest)> =
             files.map(|(&object, &(_, file))| (file, object)).collect();
@@ -484,7 +485,7 @@ impl Copying<'_> {
             store: self.store.identity(),
             files,
         };
-        self.mirror.write(ORIGIN, &origin.encode()?)
+        Ok(self.mirror.write(ORIGIN, &origin.encode()?)?)
     }
 
     /// Removes the files that only the generation before named, and those that were fetched for one

@@ -12,10 +12,11 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 use url::Url;
 
+use super::error::{ReplicaError, ReplicaResult as Result};
 use super::publication::{MANIFEST_BYTES_MAX, Publication};
+use crate::Error;
 use crate::digest::Digest;
 use crate::text::quoted;
-use crate::{Error, Result};
 
 mod listing;
 
@@ -114,7 +115,7 @@ impl Store {
     /// use signaldex::replicate::Store;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> signaldex::Result<()> {
+    /// # async fn main() -> signaldex::replicate::ReplicaResult<()> {
     /// let shard = Store::in_memory().folder("shards/4/0");
     /// assert!(shard.create_manifest(1, b"a manifest".to_vec()).await?);
     /// assert!(!shard.create_manifest(1, b"another".to_vec()).await?);
@@ -156,7 +157,7 @@ impl Store {
     /// The published generations above a number, ascending.
     ///
     /// # Errors
-    /// [`Store`](crate::ErrorKind::Store) if the store refuses or does not answer.
+    /// [`Store`](super::ReplicaErrorKind::Store) if the store refuses or does not answer.
     pub async fn generations_above(&self, generation: u64) -> Result<Vec<u64>> {
         let folder = self.prefix.clone().join(MANIFESTS);
         let last = self.manifest_path(generation);
@@ -176,7 +177,7 @@ impl Store {
     /// The bytes of a manifest; `None` if the generation is not published.
     ///
     /// # Errors
-    /// [`Store`](crate::ErrorKind::Store) as for [`generations_above`](Self::generations_above), or
+    /// [`Store`](super::ReplicaErrorKind::Store) as for [`generations_above`](Self::generations_above), or
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if it has more than 4 MiB.
     pub async fn manifest(&self, generation: u64) -> Result<Option<Vec<u8>>> {
         let doing = format!("read {}", manifest_name(generation));
@@ -191,7 +192,8 @@ impl Store {
                 "{} has {} bytes; at most {MANIFEST_BYTES_MAX} are allowed",
                 manifest_name(generation),
                 found.meta.size
-            )));
+            ))
+            .into());
         }
         let bytes = in_time(&doing, found.bytes()).await?;
         bytes
@@ -208,14 +210,14 @@ impl Store {
         if publication.generation == generation {
             Ok(publication)
         } else {
-            Err(Error::corrupt(format!("{name} is of another generation")))
+            Err(Error::corrupt(format!("{name} is of another generation")).into())
         }
     }
 
     /// Creates a manifest unless it exists. Returns whether it was created.
     ///
     /// # Errors
-    /// [`Store`](crate::ErrorKind::Store) as for [`generations_above`](Self::generations_above).
+    /// [`Store`](super::ReplicaErrorKind::Store) as for [`generations_above`](Self::generations_above).
     pub async fn create_manifest(&self, generation: u64, bytes: Vec<u8>) -> Result<bool> {
         let doing = format!("create {}", manifest_name(generation));
         let path = self.manifest_path(generation);
@@ -326,7 +328,7 @@ fn generation_of(name: &str) -> Option<u64> {
 async fn in_time<T>(doing: &str, request: impl Future<Output = T>) -> Result<T> {
     let answer = tokio::time::timeout(REQUEST_TIME, request).await;
     answer.map_err(|error| {
-        Error::store(
+        ReplicaError::store(
             format!("cannot {doing}: the store did not answer in time"),
             error,
         )
@@ -334,7 +336,7 @@ async fn in_time<T>(doing: &str, request: impl Future<Output = T>) -> Result<T> 
 }
 
 /// Converts an error of the store.
-fn refused(doing: &str, error: object_store::Error) -> Error {
+fn refused(doing: &str, error: object_store::Error) -> ReplicaError {
     let reason = match &error {
         object_store::Error::NotFound { .. } => "there is no such object",
         object_store::Error::PermissionDenied { .. } => "the store does not permit it",
@@ -344,7 +346,7 @@ fn refused(doing: &str, error: object_store::Error) -> Error {
         }
         _ => "the store refused or could not be reached",
     };
-    Error::store(format!("cannot {doing}: {reason}"), error)
+    ReplicaError::store(format!("cannot {doing}: {reason}"), error)
 }
 
 fn invalid(address: &str, reason: &str) -> Error {

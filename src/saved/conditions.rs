@@ -9,7 +9,7 @@ use super::keys::{Key, Kind};
 use super::vocabulary::Vocabulary;
 use smol_str::SmolStr;
 
-use crate::query::{CompanyReference, Facet, Filter, Phrase};
+use crate::query::{CompanyReference, Facet, Filter, Phrase, Wanted};
 
 /// Words next to each other.
 type Sequence = Box<[Key]>;
@@ -33,11 +33,11 @@ enum ConditionKind {
     NotInTitle,
     /// The words occur in the company's name, next to each other.
     InCompanyName,
-    /// At least one of that number of sequences occurs in the title. The sequences follow, each preceded by its
-    /// length.
+    /// At least one of that number of words, prefixes and sequences occurs in the title. They follow as sequences, each
+    /// preceded by its length.
     AnyInTitle,
-    /// The ranges of dates and amounts, which the filter itself checks.
-    Ranges,
+    /// Ranges of dates and amounts, and legal forms of companies, which the filter itself checks.
+    OfFilter,
     End,
 }
 
@@ -50,7 +50,7 @@ const CLAUSES: [ConditionKind; 9] = [
     ConditionKind::NotInTitle,
     ConditionKind::InCompanyName,
     ConditionKind::AnyInTitle,
-    ConditionKind::Ranges,
+    ConditionKind::OfFilter,
     ConditionKind::End,
 ];
 
@@ -62,8 +62,8 @@ const CLAUSE_BITS: u32 = 4;
 pub(super) enum Decision {
     Match,
     NoMatch,
-    /// The signal matches if it is within the filter's ranges.
-    InRanges,
+    /// The signal matches if it is within the filter's ranges, and its company's legal form is one that is meant.
+    AskFilter,
 }
 
 /// The conditions of all searches.
@@ -86,7 +86,8 @@ impl Conditions {
         parts.add_texts(filter);
         parts.add_values(filter);
         self.starts.push(self.words.len());
-        parts.write(filter.has_ranges(), &mut self.words);
+        let is_exact = !filter.has_ranges() && !filter.has_legal_forms();
+        parts.write(is_exact, &mut self.words);
         parts.found_by
     }
 
@@ -107,8 +108,8 @@ impl Conditions {
                 ConditionKind::InTitle => occurs(values, &document.title),
                 ConditionKind::NotInTitle => !occurs(values, &document.title),
                 ConditionKind::InCompanyName => occurs(values, &document.company_name),
-                ConditionKind::AnyInTitle => any_occurs(&mut rest, length, &document.title),
-                ConditionKind::Ranges => return Decision::InRanges,
+                ConditionKind::AnyInTitle => any_occurs(&mut rest, length, document),
+                ConditionKind::OfFilter => return Decision::AskFilter,
                 ConditionKind::End => return Decision::Match,
             };
             if !holds {
@@ -128,12 +129,17 @@ fn occurs(sequence: &[Key], text: &[Key]) -> bool {
         .any(|window| window == sequence)
 }
 
-/// Reads `count` sequences, each preceded by its length, and returns whether any occurs.
-fn any_occurs(words: &mut &[u32], count: usize, text: &[Key]) -> bool {
+/// Reads `count` sequences, each preceded by its length, and returns whether any occurs in the title.
+fn any_occurs(words: &mut &[u32], count: usize, document: &Document) -> bool {
     let mut any = false;
     for _ in 0..count {
         let (sequence, rest) = words[1..].split_at(words[0] as usize);
-        any = any || occurs(sequence, text);
+        any = any
+            || match sequence {
+                // A prefix is a value of the title but none of its words, and a word alone is found by each of its forms.
+                &[key] => document.has(key),
+                _ => occurs(sequence, &document.title),
+            };
         *words = rest;
     }
     any
@@ -212,6 +218,9 @@ impl<'v> Parts<'v> {
     }
 
     fn sequence(&mut self, kind: Kind, phrase: &Phrase) -> Sequence {
+        if let Wanted::Prefix(beginning) = phrase.wanted() {
+            return [self.vocabulary.add(Kind::TitlePrefix, beginning)].into();
+        }
         let terms = phrase.terms();
         terms.map(|term| self.vocabulary.add(kind, term)).collect()
     }
@@ -235,13 +244,13 @@ impl<'v> Parts<'v> {
         }
     }
 
-    /// Requires one of some companies, each by its slug or its name.
+    /// Requires one of some companies, each by its slug or the key of its name.
     fn require_companies(&mut self, companies: &[CompanyReference]) {
         let mut wanted = Vec::new();
         for company in companies {
             wanted.push(self.vocabulary.add(Kind::CompanySlug, &company.slug));
-            let name = company.folded_name();
-            wanted.push(self.vocabulary.add(Kind::CompanyName, name));
+            let key = company.name.key();
+            wanted.push(self.vocabulary.add(Kind::CompanyName, key));
         }
         self.require(wanted);
     }
@@ -264,7 +273,7 @@ impl<'v> Parts<'v> {
     }
 
     /// Writes the conditions, cheapest first.
-    fn write(&self, has_ranges: bool, words: &mut Vec<u32>) {
+    fn write(&self, is_exact: bool, words: &mut Vec<u32>) {
         if !self.required.is_empty() {
             write(words, ConditionKind::All, &self.required);
         }
@@ -287,10 +296,10 @@ impl<'v> Parts<'v> {
                 words.extend(sequence);
             }
         }
-        let last = if has_ranges {
-            ConditionKind::Ranges
-        } else {
+        let last = if is_exact {
             ConditionKind::End
+        } else {
+            ConditionKind::OfFilter
         };
         words.push(word_of(last, 0));
     }

@@ -3,7 +3,7 @@
 use super::keys::{Key, Keys, Kind, UNKNOWN};
 use crate::query::Facet;
 use crate::signal::{Company, Signal};
-use crate::text;
+use crate::text::{self, CompanyName, Form};
 
 /// Words of [`Document::seen`].
 const SEEN_WORDS: usize = 16;
@@ -15,34 +15,53 @@ pub(super) struct Document {
     keys: Vec<Key>,
     /// A Bloom filter with one hash function, which rejects most absent values.
     seen: [u64; SEEN_WORDS],
-    /// The words of the title in order; [`UNKNOWN`] for words that occur in no search.
+    /// The primary forms of the title's words in order; [`UNKNOWN`] for those that occur in no search.
     pub(super) title: Vec<Key>,
-    /// The words of the company's name in order.
+    /// Those of the company's name.
     pub(super) company_name: Vec<Key>,
 }
 
 impl Document {
     pub(super) fn new(keys: &Keys, signal: &Signal<'_>, company: &Company<'_>) -> Document {
-        let mut document = Document {
-            title: terms(keys, Kind::TitleTerm, &signal.title),
-            company_name: terms(keys, Kind::CompanyTerm, &company.name),
-            ..Document::default()
-        };
-        document.keys.extend(&document.title);
-        document.keys.extend(&document.company_name);
+        let mut document = Document::default();
+        document.title = document.add_words(keys, Kind::TitleTerm, &signal.title);
+        document.company_name = document.add_words(keys, Kind::CompanyTerm, &company.name);
         visit_values(signal, company, &|kind| keys.has(kind), |kind, text| {
             document.keys.extend(keys.get(kind, text));
         });
         document.keys.sort_unstable();
         document.keys.dedup();
-        if document.keys.last() == Some(&UNKNOWN) {
-            document.keys.pop();
-        }
         for &key in &document.keys {
             let (word, bit) = place(key);
             document.seen[word] |= bit;
         }
         document
+    }
+
+    /// Adds the known forms of the words of a text, and of a title the prefixes that they begin with. Returns the primary
+    /// forms in order.
+    fn add_words(&mut self, keys: &Keys, kind: Kind, text: &str) -> Vec<Key> {
+        let has_prefixes = kind == Kind::TitleTerm && keys.has(Kind::TitlePrefix);
+        let mut primary = Vec::new();
+        if !keys.has(kind) && !has_prefixes {
+            return primary;
+        }
+        let see = |form: Form<'_>| {
+            let key = keys.get(kind, form.text);
+            self.keys.extend(key);
+            if has_prefixes {
+                self.keys.extend(keys.prefixes_of(form.text));
+            }
+            if !form.is_alternate {
+                primary.push(key.unwrap_or(UNKNOWN));
+            }
+        };
+        if kind == Kind::CompanyTerm {
+            text::visit_name_forms(text, see);
+        } else {
+            text::visit_forms(text, see);
+        }
+        primary
     }
 
     pub(super) fn keys(&self) -> &[Key] {
@@ -61,16 +80,6 @@ fn place(key: Key) -> (usize, u64) {
     (bits / 64, 1 << (bits % 64))
 }
 
-fn terms(keys: &Keys, kind: Kind, text: &str) -> Vec<Key> {
-    let mut found = Vec::new();
-    if keys.has(kind) {
-        text::analyze(text, |term| {
-            found.push(keys.get(kind, term).unwrap_or(UNKNOWN));
-        });
-    }
-    found
-}
-
 /// Calls `visit` with the values of a signal and its company, except words, of the kinds that are `wanted`.
 pub(super) fn visit_values(
     signal: &Signal<'_>,
@@ -82,7 +91,7 @@ pub(super) fn visit_values(
         visit(Kind::CompanySlug, &company.slug);
     }
     if wanted(Kind::CompanyName) {
-        visit(Kind::CompanyName, &text::fold_value(&company.name));
+        visit(Kind::CompanyName, CompanyName::new(&company.name).key());
     }
     if wanted(Kind::Id) {
         visit(Kind::Id, &signal.id.to_string());

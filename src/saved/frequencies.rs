@@ -18,7 +18,7 @@ const fn unseen_share(kind: Kind) -> f64 {
     match kind {
         Kind::Id => 1e-8,
         Kind::CompanySlug | Kind::CompanyName => 1e-6,
-        Kind::TitleTerm | Kind::CompanyTerm => 1e-4,
+        Kind::TitleTerm | Kind::CompanyTerm | Kind::TitlePrefix => 1e-4,
         Kind::Facet(_) => 1e-3,
     }
 }
@@ -31,6 +31,8 @@ const UNKNOWN_FACET_SHARE: f64 = 0.1;
 pub(super) struct Frequencies {
     values: Keys,
     counts: Vec<u32>,
+    /// The words of titles, sorted, with the number of signals that have each.
+    title_words: Vec<(Box<str>, u32)>,
     signals: u32,
 }
 
@@ -47,11 +49,16 @@ impl Frequencies {
             };
             let mut seen = Vec::new();
             let mut see = |kind, text: &str| seen.push(frequencies.values.add(kind, text));
-            text::analyze(&signal.title, |term| see(Kind::TitleTerm, term));
-            text::analyze(&company.name, |term| see(Kind::CompanyTerm, term));
+            text::visit_forms(&signal.title, |form| see(Kind::TitleTerm, form.text));
+            text::visit_name_forms(&company.name, |form| see(Kind::CompanyTerm, form.text));
             visit_values(&signal, &company, &|_| true, see);
             frequencies.count(seen);
         }
+        let title_words = frequencies.values.of_kind(Kind::TitleTerm);
+        let counted =
+            title_words.map(|(word, key)| (word.into(), frequencies.counts[key as usize]));
+        frequencies.title_words = counted.collect();
+        frequencies.title_words.sort_unstable();
         Ok(frequencies)
     }
 
@@ -68,10 +75,25 @@ impl Frequencies {
 
     /// The estimated share of signals with a value.
     pub(super) fn share(&self, kind: Kind, text: &str) -> f64 {
+        if kind == Kind::TitlePrefix {
+            return self.prefix_share(text);
+        }
         match self.values.get(kind, text) {
             Some(key) => f64::from(self.counts[key as usize]) / f64::from(self.signals),
             None if self.signals == 0 && matches!(kind, Kind::Facet(_)) => UNKNOWN_FACET_SHARE,
             None => unseen_share(kind),
+        }
+    }
+
+    /// An upper bound of the estimated share of signals with a word that begins so.
+    fn prefix_share(&self, beginning: &str) -> f64 {
+        let words = &self.title_words;
+        let start = words.partition_point(|(word, _)| **word < *beginning);
+        let words = words[start..].iter();
+        let words = words.take_while(|(word, _)| word.starts_with(beginning));
+        match words.map(|&(_, count)| f64::from(count)).sum::<f64>() {
+            0.0 => unseen_share(Kind::TitlePrefix),
+            count => count / f64::from(self.signals),
         }
     }
 }

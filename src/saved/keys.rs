@@ -15,17 +15,19 @@ pub(super) const UNKNOWN: Key = Key::MAX;
 pub(super) enum Kind {
     /// A word of the title.
     TitleTerm,
+    /// The beginning of a word of the title.
+    TitlePrefix,
     /// A word of the company's name.
     CompanyTerm,
     CompanySlug,
-    /// The company's whole name, folded.
+    /// The key of the company's whole name.
     CompanyName,
     Id,
     Facet(Facet),
 }
 
 /// The kinds that are not facets.
-const PLAIN_KINDS: usize = 5;
+const PLAIN_KINDS: usize = 6;
 
 /// The number of kinds.
 const KINDS: usize = PLAIN_KINDS + Facet::ALL.len();
@@ -38,6 +40,7 @@ impl Kind {
             Kind::CompanySlug => 2,
             Kind::CompanyName => 3,
             Kind::Id => 4,
+            Kind::TitlePrefix => 5,
             Kind::Facet(facet) => PLAIN_KINDS + facet as usize,
         }
     }
@@ -47,6 +50,8 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub(super) struct Keys {
     by_kind: [HashMap<Box<str>, Key>; KINDS],
+    /// The lengths of prefixes in bytes, ascending.
+    prefix_lengths: Vec<usize>,
     count: Key,
 }
 
@@ -54,6 +59,7 @@ impl Default for Keys {
     fn default() -> Keys {
         Keys {
             by_kind: std::array::from_fn(|_| HashMap::new()),
+            prefix_lengths: Vec::new(),
             count: 0,
         }
     }
@@ -69,11 +75,31 @@ impl Keys {
         let key = self.count;
         self.count += 1;
         of_kind.insert(text.into(), key);
+        if kind == Kind::TitlePrefix
+            && let Err(index) = self.prefix_lengths.binary_search(&text.len())
+        {
+            self.prefix_lengths.insert(index, text.len());
+        }
         key
     }
 
     pub(super) fn get(&self, kind: Kind, text: &str) -> Option<Key> {
         self.by_kind[kind.index()].get(text).copied()
+    }
+
+    /// The prefixes that a word of a title begins with. Cost: a look-up for each length that prefixes have.
+    pub(super) fn prefixes_of(&self, word: &str) -> impl Iterator<Item = Key> {
+        let lengths = self.prefix_lengths.iter();
+        let lengths = lengths.take_while(|&&length| length <= word.len());
+        // A length may end within a character of the word.
+        let beginnings = lengths.filter_map(|&length| word.get(..length));
+        beginnings.filter_map(|beginning| self.get(Kind::TitlePrefix, beginning))
+    }
+
+    /// The values of a kind with their numbers.
+    pub(super) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&str, Key)> {
+        let of_kind = self.by_kind[kind.index()].iter();
+        of_kind.map(|(text, &key)| (&**text, key))
     }
 
     /// Whether any value of a kind has a number.

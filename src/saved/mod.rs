@@ -1,9 +1,9 @@
 //! Saved searches: named filters, matched against incoming signals (reverse search).
 //!
 //! ```text
-//! filter -> conditions   on numbers of values; a check takes nanoseconds
+//! filter -> conditions   on numbers of values and prefixes; a check takes nanoseconds
 //!        -> candidates   listed under the rarest required value
-//! signal -> document     the numbers of its values and words
+//! signal -> document     the numbers of its values, of its words and of the prefixes that they begin with
 //!        -> candidates whose conditions hold -> names of searches
 //! ```
 //!
@@ -275,7 +275,7 @@ impl SavedSearches {
             let is_match = match self.conditions.decide(number as usize, &document) {
                 Decision::Match => true,
                 Decision::NoMatch => false,
-                Decision::InRanges => self.is_in_ranges(number, signal, today),
+                Decision::AskFilter => self.ask_filter(number, signal, company, today),
             };
             if is_match {
                 matching.push(number);
@@ -286,9 +286,19 @@ impl SavedSearches {
         matching
     }
 
-    fn is_in_ranges(&self, search: SearchNumber, signal: &Signal<'_>, today: Date) -> bool {
+    /// Whether the filter of a search accepts what conditions do not tell.
+    fn ask_filter(
+        &self,
+        search: SearchNumber,
+        signal: &Signal<'_>,
+        company: &Company<'_>,
+        today: Date,
+    ) -> bool {
         let search = self.searches[search as usize].as_ref();
-        search.is_some_and(|search| search.filter.matches_ranges(signal, today))
+        search.is_some_and(|search| {
+            let filter = &search.filter;
+            filter.matches_ranges(signal, today) && filter.names_company(company)
+        })
     }
 
     fn names(&self, numbers: &[SearchNumber]) -> impl Iterator<Item = &str> {

@@ -5,6 +5,7 @@ use std::io::Write;
 use super::builder::SegmentBuilder;
 use super::commits::sort_tombstones;
 use super::field::{Field, TITLE_POSTINGS};
+use super::finish_progress::{FinishProgress, FinishStep};
 use super::format::SegmentWriter;
 use super::groups::{Groups, PairNumbers};
 use super::interner::Interner;
@@ -45,7 +46,11 @@ impl RecordOrder {
 }
 
 /// Writes everything after the records.
-pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>, order: RecordOrder) -> Result<W> {
+pub(super) fn finish<W: Write>(
+    builder: SegmentBuilder<W>,
+    order: RecordOrder,
+    progress: &mut FinishProgress<'_>,
+) -> Result<W> {
     let RecordOrder {
         rows,
         companies: company_order,
@@ -67,18 +72,23 @@ pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>, order: RecordOrder) -
     drop(companies);
     for facet in Facet::ALL {
         assembly.write_facet(facet)?;
+        progress.end_part(FinishStep::FACETS, Facet::ALL.len());
     }
     // Titles take the most memory, so they come when the other columns of signals have been freed.
     assembly.write_days()?;
     assembly.write_amounts()?;
     assembly.write_rows()?;
     assembly.write_commits()?;
-    assembly.write_titles()?;
+    progress.end(FinishStep::COLUMNS);
+    assembly.write_titles(progress)?;
     assembly.write_names()?;
     assembly.push_company_postings();
     assembly.write_companies()?;
     assembly.write_symbols()?;
-    assembly.write_postings()
+    progress.end(FinishStep::COMPANIES);
+    let output = assembly.write_postings()?;
+    progress.end(FinishStep::POSTINGS);
+    Ok(output)
 }
 
 /// Writes a section of linear frames.
@@ -171,7 +181,7 @@ impl<W: Write> Assembly<W> {
     }
 
     /// Writes the dictionary, postings and token streams of titles.
-    fn write_titles(&mut self) -> Result<()> {
+    fn write_titles(&mut self, progress: &mut FinishProgress<'_>) -> Result<()> {
         let terms = std::mem::take(&mut self.builder.title_terms);
         let signals = std::mem::take(&mut self.builder.signals);
         let rows = std::mem::take(&mut self.rows);
@@ -179,8 +189,12 @@ impl<W: Write> Assembly<W> {
             .iter()
             .map(|&arrival| &signals.title_tokens[signals.title(arrival)]);
         let order = self.write_terms(Field::Title, &terms, documents.clone())?;
+        progress.end(FinishStep::TITLE_TERMS);
         self.write_streams(Field::Title, documents, &order.term_numbers)?;
-        self.write_pairs(&rows, signals, &order)
+        progress.end(FinishStep::TITLE_STREAMS);
+        let output = &mut self.builder.output;
+        output.section(SectionKind::WordOrder, Field::Title, &order.by_letters)?;
+        self.write_pairs(&rows, signals, &order, progress)
     }
 
     /// Writes the keys and postings of pairs of frequent words in titles.
@@ -189,6 +203,7 @@ impl<W: Write> Assembly<W> {
         rows: &[u32],
         mut signals: PendingSignals,
         order: &TermOrder,
+        progress: &mut FinishProgress<'_>,
     ) -> Result<()> {
         let mut pairs = PairNumbers::default();
         for &arrival in rows {
@@ -206,6 +221,7 @@ impl<W: Write> Assembly<W> {
         let groups = Groups::of_distinct(pairs.len(), pairs_of_rows);
         // Releases the titles, which take the most memory.
         drop(signals);
+        progress.end(FinishStep::TITLE_PAIRS);
         let order = pairs.order_by_key();
         self.begin_field();
         let keys: Vec<u64> = order.iter().map(|&pair| pairs.key(pair)).collect();
@@ -218,9 +234,10 @@ impl<W: Write> Assembly<W> {
                 .push_part_of(rarest, rows, self.row_count, Optimize::Time);
         }
         let field = Field::TitlePair;
-        self.builder
-            .output
-            .section(SectionKind::Pairs, field, &pairs::encode(&keys))
+        let output = &mut self.builder.output;
+        output.section(SectionKind::Pairs, field, &pairs::encode(&keys))?;
+        progress.end(FinishStep::PAIR_POSTINGS);
+        Ok(())
     }
 
     /// Writes the dictionary, postings (of signals) and token streams of company names. A company without signals has
@@ -281,7 +298,9 @@ impl<W: Write> Assembly<W> {
         let mut streams = Vec::new();
         let ends = FrameOfReferenceSections::of(documents.map(|document| {
             for &term in document {
-                tokens::push(&mut streams, TermNumber(term_numbers[term as usize]));
+                let (term, alternate) = tokens::split(term);
+                let number = term_numbers[term as usize] | alternate;
+                tokens::push(&mut streams, TermNumber(number));
             }
             streams.len() as u64
         }));
@@ -516,6 +535,8 @@ struct TermOrder {
     /// Most frequent first, and sorted where they are equally frequent: the order of postings, of keys and of term
     /// numbers.
     by_frequency: Vec<u32>,
+    /// Their numbers, by ascending bytes of the terms.
+    by_letters: Vec<u32>,
     /// By term: its index in `by_frequency`.
     term_numbers: Vec<u32>,
     /// The number of frequent terms.
@@ -536,16 +557,18 @@ impl TermOrder {
         for (number, &term) in by_frequency.iter().enumerate() {
             term_numbers[term as usize] = number as u32;
         }
+        let by_letters = by_key.iter().map(|&term| term_numbers[term as usize]);
         TermOrder {
+            by_letters: by_letters.collect(),
             by_frequency,
             term_numbers,
             frequent: frequent as u32,
         }
     }
 
-    /// The number of a term, if it is frequent.
+    /// The number of a term, if it is frequent. None for an alternate, which is in no pair.
     fn frequent(&self, term: u32) -> Option<TermNumber> {
-        let number = self.term_numbers[term as usize];
+        let number = *self.term_numbers.get(term as usize)?;
         (number < self.frequent).then_some(TermNumber(number))
     }
 }

@@ -7,11 +7,13 @@
 use std::io::Write;
 
 use hashbrown::HashSet;
+use smallvec::SmallVec;
 
 use super::assemble::{self, RecordOrder};
 use super::commits::{Commits, Tombstone};
 use super::compress::COMPRESSED_FROM;
-use super::field::Field;
+use super::field::{Field, TextField};
+use super::finish_progress::{FinishProgress, FinishStep};
 use super::format::SegmentWriter;
 use super::interner::Interner;
 use super::pending::{FacetLabels, PendingSignal, PendingSignals};
@@ -19,19 +21,12 @@ use super::record::{self, RecordWriter};
 use super::schema::SectionKind;
 use crate::encoding::row::SEGMENT_ROWS_MAX;
 use crate::encoding::symbols::{Encoder, SymbolSections};
+use crate::encoding::tokens::ALTERNATE;
 use crate::query::Facet;
 use crate::query::dates::day_number;
 use crate::signal::{Company, Signal, SignalId};
-use crate::{Error, Result, text};
-
-/// The result of adding a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Added {
-    /// The record is the first with its id or slug.
-    New,
-    /// The record replaces an earlier one with its id or slug.
-    Replaced,
-}
+use crate::text::CompanyName;
+use crate::{Error, Result};
 
 /// Collects the records of a segment.
 #[derive(Debug)]
@@ -102,26 +97,31 @@ impl<W: Write> SegmentBuilder<W> {
         })
     }
 
-    /// Adds a company; a later one with the same slug replaces it.
-    pub(crate) fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
+    /// Adds a company. Returns whether it replaces one with the same slug.
+    pub(crate) fn add_company(&mut self, company: &Company<'_>) -> Result<bool> {
         record::check_company(company)?;
         record::write_company(&mut self.record, company);
         let record = self.append_record()?;
         let mut name_tokens = Vec::new();
-        intern_terms(&mut self.name_terms, &company.name, &mut name_tokens)?;
+        intern_forms(
+            TextField::Name,
+            &mut self.name_terms,
+            &company.name,
+            &mut name_tokens,
+        )?;
         let facets = self.intern_labels(|facet| facet.company_label(company))?;
         let pending = PendingCompany {
             record,
             name: company.name.as_ref().into(),
-            name_key: text::fold_value(&company.name).into(),
+            name_key: CompanyName::new(&company.name).key().into(),
             name_tokens: name_tokens.into(),
             facets,
         };
         self.push_company(&company.slug, pending)
     }
 
-    /// Adds a signal of an added company, with the commits of a new index; a later one with the same id replaces it.
-    pub(crate) fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
+    /// Adds a signal of an added company, with the commits of a new index. Returns whether it replaces one with the same id.
+    pub(crate) fn add_signal(&mut self, signal: &Signal<'_>) -> Result<bool> {
         self.add_committed_signal(signal, Commits::BUILT)
     }
 
@@ -130,7 +130,7 @@ impl<W: Write> SegmentBuilder<W> {
         &mut self,
         signal: &Signal<'_>,
         commits: Commits,
-    ) -> Result<Added> {
+    ) -> Result<bool> {
         let company = self.company_by_slug(&signal.company_slug)?;
         // What the caller can get wrong is refused before anything is added.
         self.check_room()?;
@@ -138,11 +138,16 @@ impl<W: Write> SegmentBuilder<W> {
         record::write_signal(&mut self.record, signal);
         let record = self.append_record()?;
         let tokens = &mut self.signals.title_tokens;
-        intern_terms(&mut self.title_terms, &signal.title, tokens)?;
+        intern_forms(
+            TextField::Title,
+            &mut self.title_terms,
+            &signal.title,
+            tokens,
+        )?;
         let facets = self.intern_labels(|facet| facet.signal_label(signal))?;
         let amount = signal.funding.as_ref().and_then(|funding| funding.amount);
         // Before the signal is pushed, because the set of ids is made of the pushed ones.
-        let added = self.see(signal.id);
+        let is_replaced = self.see(signal.id);
         self.signals.push(PendingSignal {
             id: signal.id,
             commits,
@@ -152,7 +157,7 @@ impl<W: Write> SegmentBuilder<W> {
             amount: amount.map(|amount| amount + POSITIVE_ZERO),
             facets,
         })?;
-        Ok(added)
+        Ok(is_replaced)
     }
 
     /// Adds a deleted signal.
@@ -188,16 +193,16 @@ impl<W: Write> SegmentBuilder<W> {
         )))
     }
 
-    /// Adds a company whose record has been written.
-    pub(super) fn push_company(&mut self, slug: &str, pending: PendingCompany) -> Result<Added> {
+    /// Adds a company whose record has been written. Returns whether it replaces one.
+    pub(super) fn push_company(&mut self, slug: &str, pending: PendingCompany) -> Result<bool> {
         let number = self.slugs.intern(slug)? as usize;
         // Slugs are numbered in the order of companies, so a known slug has a company.
         if number < self.companies.len() {
             self.companies[number] = pending;
-            return Ok(Added::Replaced);
+            return Ok(true);
         }
         self.companies.push(pending);
-        Ok(Added::New)
+        Ok(false)
     }
 
     /// Whether there are enough bytes of records to compress them.
@@ -213,9 +218,17 @@ impl<W: Write> SegmentBuilder<W> {
     /// Writes the rest of the segment and returns the flushed output.
     ///
     /// Cost: sorts ids and dictionaries, and groups rows by value; about as much time as adding.
-    pub(crate) fn finish(self) -> Result<W> {
+    pub(crate) fn finish_with(self, progress: &mut FinishProgress<'_>) -> Result<W> {
+        progress.skip(FinishStep::TRAIN);
+        progress.skip(FinishStep::COMPRESS);
         let order = RecordOrder::of(&self);
-        assemble::finish(self, order)
+        assemble::finish(self, order, progress)
+    }
+
+    /// As [`finish_with`](Self::finish_with), without telling anything.
+    #[cfg(test)]
+    pub(crate) fn finish(self) -> Result<W> {
+        self.finish_with(&mut FinishProgress::new(&mut |_| ()))
     }
 
     fn intern_labels<'r>(
@@ -233,16 +246,12 @@ impl<W: Write> SegmentBuilder<W> {
 
     /// Records an id. Returns whether it replaces an earlier one. Free while ids arrive in ascending order; from the
     /// first one out of order, a set of all ids is kept.
-    fn see(&mut self, id: SignalId) -> Added {
+    fn see(&mut self, id: SignalId) -> bool {
         let ascends = self.id_max.is_none_or(|max| max < id);
         if self.ids.is_none() && !ascends {
             self.ids = Some(self.signals.ids.iter().copied().collect());
         }
-        if self.note_id(id) {
-            Added::New
-        } else {
-            Added::Replaced
-        }
+        !self.note_id(id)
     }
 
     /// Records an id. Returns whether it is new as far as known: a set of ids is kept only after
@@ -253,12 +262,21 @@ impl<W: Write> SegmentBuilder<W> {
     }
 }
 
-fn intern_terms(interner: &mut Interner, text: &str, tokens: &mut Vec<u32>) -> Result<()> {
+/// Appends the numbers of a text's primary forms, then those of its alternates, with their bit.
+fn intern_forms(
+    field: TextField,
+    interner: &mut Interner,
+    text: &str,
+    tokens: &mut Vec<u32>,
+) -> Result<()> {
     let mut outcome = Ok(());
-    // `analyze` does not stop at an error, so it is returned at the end.
-    text::analyze(text, |term| match interner.intern(term) {
+    let mut alternates: SmallVec<[u32; 4]> = SmallVec::new();
+    // The analysis does not stop at an error, so it is returned at the end.
+    field.visit_forms(text, |form| match interner.intern(form.text) {
+        Ok(number) if form.is_alternate => alternates.push(number | ALTERNATE),
         Ok(number) => tokens.push(number),
         Err(error) => outcome = Err(error),
     });
+    tokens.extend(alternates);
     outcome
 }

@@ -1,14 +1,17 @@
-//! Companies: look-up by slug or whole name, and rows.
+//! Companies: look-up by slug or by the key of a whole name, and rows.
 
+use super::Segment;
 use super::ensure::ensure;
 use crate::Result;
 use crate::encoding::dictionary::Dictionary;
 use crate::encoding::row::{CompanyNumber, Row};
+use crate::text::CompanyName;
 
-/// The keys of companies: slugs in ascending order, followed by folded names, both by company number.
+/// The keys of companies: slugs in ascending order, followed by the [keys of names](crate::text::CompanyName::key),
+/// both by company number.
 ///
-/// Both are in one table, because a request does not say whether a text is a slug or a name. Most texts equal
-/// their folded form, so one look-up suffices.
+/// Both are in one table, because a request does not say whether a text is a slug or a name, and for many texts one
+/// look-up suffices. Names of one key may differ in their legal forms, which the table does not have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompanyKeys<'a>(pub(super) Dictionary<'a>);
 
@@ -18,7 +21,7 @@ impl<'a> CompanyKeys<'a> {
         self.0.get(company.index())
     }
 
-    /// The folded name of a company.
+    /// The key of a company's name.
     pub(crate) fn name_key(&self, company: CompanyNumber) -> &'a str {
         self.0.get(self.company_count() + company.index())
     }
@@ -30,8 +33,7 @@ impl<'a> CompanyKeys<'a> {
         (first < self.company_count()).then_some(CompanyNumber(first as u32))
     }
 
-    /// Adds the companies with any of these texts as their slug or folded name. Folding is idempotent, so a text that
-    /// is not folded cannot be a folded name.
+    /// Adds the companies with any of these texts as their slug or as the key of their name.
     pub(crate) fn by_slugs_or_names<'k>(
         &self,
         texts: impl Iterator<Item = &'k str>,
@@ -45,16 +47,38 @@ impl<'a> CompanyKeys<'a> {
         });
     }
 
-    /// Adds the companies with any of these folded names.
+    /// Adds the companies with any of these slugs.
+    pub(crate) fn by_slugs<'k>(
+        &self,
+        slugs: impl Iterator<Item = &'k str>,
+        found: &mut Vec<CompanyNumber>,
+    ) {
+        let companies = self.company_count();
+        self.0.find_each(slugs, |index| {
+            found.extend((index < companies).then_some(CompanyNumber(index as u32)));
+        });
+    }
+
+    /// Adds the companies whose names have any of these keys. Of those that are in `found` from an index on, in the order
+    /// of the keys, most are not added again.
     pub(crate) fn by_names<'k>(
         &self,
         name_keys: impl Iterator<Item = &'k str>,
         found: &mut Vec<CompanyNumber>,
+        mut known: usize,
     ) {
-        let companies = self.company_count();
+        let (companies, known_end) = (self.company_count(), found.len());
         self.0.find_each(name_keys, |index| {
-            let number = index.checked_sub(companies);
-            found.extend(number.map(|number| CompanyNumber(number as u32)));
+            let Some(number) = index.checked_sub(companies) else {
+                return;
+            };
+            let company = CompanyNumber(number as u32);
+            let is_known = known < known_end && found[known] == company;
+            if is_known {
+                known += 1;
+            } else {
+                found.push(company);
+            }
         });
     }
 
@@ -72,6 +96,33 @@ impl<'a> CompanyKeys<'a> {
 
     fn company_count(&self) -> usize {
         self.0.len() / 2
+    }
+}
+
+impl Segment {
+    /// Adds the companies whose names agree with `name`, which has a legal form.
+    ///
+    /// # Errors
+    /// The keys or names of companies are damaged.
+    ///
+    /// Cost: a look-up, and an analysis of each name with the same key.
+    pub(crate) fn find_companies(
+        &self,
+        name: &CompanyName,
+        found: &mut Vec<CompanyNumber>,
+    ) -> Result<()> {
+        let mut index = found.len();
+        self.company_keys()?
+            .by_names([name.key()].into_iter(), found, index);
+        // Invariant: the names before `index` agree. Each turn accepts one or removes one.
+        while let Some(&company) = found.get(index) {
+            if name.agrees_with(&CompanyName::new(self.company_name(company)?)) {
+                index += 1;
+            } else {
+                found.swap_remove(index);
+            }
+        }
+        Ok(())
     }
 }
 

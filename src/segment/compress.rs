@@ -7,6 +7,7 @@ use super::Segment;
 use super::assemble::{self, RecordOrder};
 use super::builder::SegmentBuilder;
 use super::field::Field;
+use super::finish_progress::{FinishProgress, FinishStep};
 use super::format::SegmentWriter;
 use super::parts::Checked;
 use super::record::{RecordWriter, Records, Stored};
@@ -104,6 +105,7 @@ impl<W: Write> SegmentBuilder<W> {
         mut self,
         output: W,
         view: impl Fn(&W) -> Result<Bytes>,
+        progress: &mut FinishProgress<'_>,
     ) -> Result<W> {
         let mut output = SegmentWriter::new(output)?;
         output.begin(SectionKind::Records, Field::None)?;
@@ -116,13 +118,14 @@ impl<W: Write> SegmentBuilder<W> {
             starts: self.record_starts(&order),
         };
         let encoder = plain.train()?;
-        let starts = plain.compress(&encoder, &mut self.output)?;
+        progress.end(FinishStep::TRAIN);
+        let starts = plain.compress(&encoder, &mut self.output, progress)?;
         drop(plain);
         self.set_record_starts(&order, &starts);
         drop(starts);
         self.symbols = encoder.symbols();
         drop(encoder);
-        assemble::finish(self, order)
+        assemble::finish(self, order, progress)
     }
 
     /// The offsets of records in the order of rows, then of company numbers.
@@ -177,11 +180,13 @@ impl<V: Fn() -> Result<Bytes>> PlainRecords<V> {
         &self,
         encoder: &Encoder,
         output: &mut SegmentWriter<W>,
+        progress: &mut FinishProgress<'_>,
     ) -> Result<Vec<u64>> {
         let mut writer = RecordWriter::default();
         let mut starts = Vec::with_capacity(self.starts.len());
         let checked = Checked::none(self.starts.len());
-        for in_view in self.starts.chunks(RECORDS_IN_VIEW) {
+        let views = self.starts.chunks(RECORDS_IN_VIEW);
+        for in_view in views.clone() {
             // Invariant: `starts` has the new offsets of all records before this view.
             let file = (self.view)()?;
             let records = self.records_in(&file, &checked);
@@ -190,6 +195,7 @@ impl<V: Fn() -> Result<Bytes>> PlainRecords<V> {
                 let bytes = writer.encode(&stored, records.symbols, Some(encoder))?;
                 starts.push(output.append(bytes)?);
             }
+            progress.end_part(FinishStep::COMPRESS, views.len());
         }
         Ok(starts)
     }

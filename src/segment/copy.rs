@@ -174,7 +174,7 @@ impl Ordinals {
         Ok(*ordinal - 1)
     }
 
-    /// Appends the terms of the text at an index, as numbers of the builder.
+    /// Appends the forms of the text at an index, as numbers of the builder.
     ///
     /// # Errors
     /// The stream is corrupt; or there are too many terms.
@@ -185,13 +185,14 @@ impl Ordinals {
         tokens: &mut Vec<u32>,
     ) -> Result<()> {
         for term in tokens::decode(text.tokens.get(index)) {
-            let number = term?.0 as usize;
+            let (number, alternate) = tokens::split(term?.0);
+            let number = number as usize;
             // Only the ends of streams have been checked, not the terms in them.
             if number >= text.keys.len() {
                 return Err(Error::corrupt("a token stream has a term without a key"));
             }
             let intern = || interner.intern(text.keys.get(number));
-            tokens.push(self.get(number, intern)?);
+            tokens.push(self.get(number, intern)? | alternate);
         }
         Ok(())
     }

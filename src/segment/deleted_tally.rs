@@ -77,8 +77,9 @@ impl DeletedTally {
         let name = terms_of(segment, TextField::Name, company.index())?;
         for (field, terms) in [(TextField::Title, title), (TextField::Name, name)] {
             // A row counts once per term, however often the term occurs.
-            for term in distinct(terms) {
-                self.count(segment.posting_of(field, term));
+            let numbers = terms.iter().map(|term| tokens::split(term.0).0);
+            for number in distinct(numbers.collect::<SmallVec<[u32; 24]>>()) {
+                self.count(segment.posting_of(field, TermNumber(number)));
             }
         }
         Ok(())
@@ -87,6 +88,7 @@ impl DeletedTally {
     /// Counts a row in the postings of pairs of words.
     fn add_pairs(&mut self, segment: &Segment, title: &[TermNumber]) -> Result<()> {
         let (entries, stored) = (segment.posting_entries()?, segment.title_pairs()?);
+        // An alternate, as which a number has no posting, is not frequent.
         let is_frequent = |&term: &TermNumber| {
             let posting = segment.posting_of(TextField::Title, term);
             let rows = posting.map_or(0, |posting| entries.cardinality(posting));
@@ -109,7 +111,7 @@ impl DeletedTally {
     }
 }
 
-/// The terms of a text in order, up to the first malformed one; `verify` reports malformed streams.
+/// The forms of a text in order, up to the first malformed one; `verify` reports malformed streams.
 fn terms_of(
     segment: &Segment,
     field: TextField,

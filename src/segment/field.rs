@@ -2,6 +2,7 @@
 
 use super::format::{FieldNumber, Table};
 use crate::query::Facet;
+use crate::text::{self, Form};
 
 /// A field with postings, a dictionary, a column or a token stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,7 +13,7 @@ pub(crate) enum Field {
     Title,
     /// The company's name: dictionary, postings (of signals), token streams by company.
     Name,
-    /// The keys of companies: slugs followed by folded names, both by company.
+    /// The keys of companies: slugs followed by the keys of names, both by company.
     CompanyKey,
     /// The company's name for display, by company.
     CompanyName,
@@ -101,6 +102,16 @@ impl Field {
             _ => return None,
         };
         Some(table.posting_count(postings).into())
+    }
+}
+
+impl TextField {
+    /// Calls `sink` with each form of each word of a text of the field, the primary one of a word first.
+    pub(crate) fn visit_forms(self, text: &str, sink: impl FnMut(Form<'_>)) {
+        match self {
+            TextField::Title => text::visit_forms(text, sink),
+            TextField::Name => text::visit_name_forms(text, sink),
+        }
     }
 }
 

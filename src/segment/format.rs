@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use super::field::Field;
 use super::schema::{self, SECTIONS, SectionKind};
 use crate::digest::Digest;
+use crate::error::OTHER_FORMAT_HINT;
 use crate::text::ANALYSIS_VERSION;
 use crate::{Error, Result};
 
@@ -467,7 +468,7 @@ fn check_versions(format: u16, analysis: u16) -> Result<()> {
     if format > FORMAT_VERSION || analysis > ANALYSIS_VERSION {
         return Err(Error::newer(format!(
             "the segment has format {format} and text analysis {analysis}; this release reads up \
-             to format {FORMAT_VERSION} and analysis {ANALYSIS_VERSION}"
+             to format {FORMAT_VERSION} and analysis {ANALYSIS_VERSION}; {OTHER_FORMAT_HINT}"
         )));
     }
     if format < FORMAT_VERSION || analysis != ANALYSIS_VERSION {

@@ -4,6 +4,8 @@ use std::mem;
 
 use hashbrown::HashMap;
 
+use crate::encoding::tokens;
+
 /// Rows grouped by value: the rows of value `v` are `rows[starts[v]..starts[v + 1]]`, ascending.
 pub(super) struct Groups {
     pub(super) starts: Vec<u32>,
@@ -34,7 +36,7 @@ impl Groups {
         Groups { starts, rows }
     }
 
-    /// Groups rows by each of their distinct values.
+    /// Groups rows by each of their distinct values, alternates or not.
     pub(super) fn of_distinct<'t>(
         values: usize,
         values_of_row: impl Iterator<Item = &'t [u32]> + Clone,
@@ -43,7 +45,7 @@ impl Groups {
         // Rows are counted from 1, because 0 means that no row had the value yet.
         for (row, values) in (1..).zip(values_of_row.clone()) {
             for &value in values {
-                let state = &mut states[value as usize];
+                let state = &mut states[tokens::split(value).0 as usize];
                 // A value that a row has repeatedly counts once.
                 state.end += u32::from(mem::replace(&mut state.last_row, row) != row);
             }
@@ -59,7 +61,7 @@ impl Groups {
         // Invariant: the rows so far are between starts and ends.
         for (row, values) in (1..).zip(values_of_row) {
             for &value in values {
-                let state = &mut states[value as usize];
+                let state = &mut states[tokens::split(value).0 as usize];
                 if mem::replace(&mut state.last_row, row) != row {
                     rows[state.end as usize] = row - 1;
                     state.end += 1;

@@ -18,6 +18,7 @@ mod deleted_tally;
 mod ensure;
 mod entropy;
 mod field;
+mod finish_progress;
 mod format;
 mod groups;
 mod interner;
@@ -34,12 +35,12 @@ mod verify;
 mod views;
 mod whole_file;
 
-pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use commits::{ChangeOffset, Commits, FIRST_COMMIT, Tombstone};
 pub(crate) use compress::encoder_for;
 pub(crate) use deleted::Deleted;
 pub(crate) use field::{Field, TextField};
+pub(crate) use finish_progress::{FinishProgress, FinishStep};
 pub(crate) use reader::Segment;
 #[cfg(test)]
 pub(crate) use record::WRITTEN;

@@ -30,13 +30,15 @@ pub(super) enum Part {
     Tokens(TextField),
     /// Pairs of words in titles.
     Pairs,
+    /// The words of titles by letters.
+    WordOrder,
     /// Ids by row.
     Ids,
     /// Dates by row, their permutations and values.
     Dates,
     /// Amounts by row, and their values.
     Amounts,
-    /// Slugs and folded names.
+    /// Slugs, and keys of names.
     CompanyKeys,
     /// Names for display.
     CompanyNames,
@@ -62,6 +64,7 @@ impl Part {
             FacetValues,
             PostingEntries,
             Pairs,
+            WordOrder,
             Ids,
             Dates,
             Amounts,
@@ -87,6 +90,7 @@ impl Part {
             Kind::SymbolStarts | Kind::Symbols => Part::RecordStarts,
             Kind::PackedFrames | Kind::PackedWords | Kind::Tombstones => Part::Commits,
             Kind::Tokens => Part::Tokens(text_field(field)?),
+            Kind::WordOrder => Part::WordOrder,
             Kind::Codes => match field {
                 Field::Facet(facet) => Part::FacetColumn(facet),
                 Field::Company => Part::CompanyColumn,
@@ -136,7 +140,8 @@ impl Part {
             Part::CompanyRows => 13,
             Part::RecordStarts => 14,
             Part::Commits => 15,
-            Part::FacetColumn(facet) => 16 + facet as u32,
+            Part::WordOrder => 16,
+            Part::FacetColumn(facet) => 17 + facet as u32,
         };
         1 << number
     }

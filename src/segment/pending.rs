@@ -37,7 +37,7 @@ pub(super) struct PendingSignals {
     pub(super) amounts: Vec<(u32, f64)>,
     /// Labels by facet; those of company facets stay empty.
     labels: [LabelColumn; Facet::ALL.len()],
-    /// The terms of all titles, title by title.
+    /// The forms of all titles, title by title: primary ones, then alternates with their bit.
     pub(super) title_tokens: Vec<u32>,
     /// The end of each title's terms in `title_tokens`.
     title_ends: Vec<u32>,

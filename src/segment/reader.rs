@@ -113,6 +113,20 @@ impl Segment {
         &self.views().facets[facet as usize]
     }
 
+    /// The labels of a facet's values.
+    pub(crate) fn facet_labels(&self, facet: Facet) -> impl Iterator<Item = &str> {
+        let view = self.facet(facet);
+        (0..view.len()).map(|value| view.labels.get(value))
+    }
+
+    /// Checks the keys and labels of all facets.
+    ///
+    /// # Errors
+    /// They are damaged.
+    pub(crate) fn check_facet_values(&self) -> Result<()> {
+        self.ensure(Part::FacetValues.bit())
+    }
+
     /// The postings of a facet's values with a key. Inlined, since many queries look up several.
     #[inline(always)]
     pub(crate) fn facet_postings(
@@ -150,6 +164,25 @@ impl Segment {
             let number = number as u32;
             (PostingId(text.first_posting + number), TermNumber(number))
         }))
+    }
+
+    /// The postings of the words of titles that begin with a prefix.
+    pub(crate) fn title_words_beginning(
+        &self,
+        prefix: &str,
+    ) -> Result<impl ExactSizeIterator<Item = PostingId> + use<'_>> {
+        self.ensure(Part::Terms(TextField::Title).bit() | Part::WordOrder.bit())?;
+        let views = self.views();
+        let first = views.titles.first_posting;
+        let terms = views
+            .word_order
+            .beginning_with(&views.titles.keys.keys, prefix);
+        Ok(terms.map(move |term| PostingId(first + term.0)))
+    }
+
+    /// The number of words in titles.
+    pub(crate) fn title_word_count(&self) -> usize {
+        self.views().titles.keys.len()
     }
 
     /// The posting of a term, if the number exists.

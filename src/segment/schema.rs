@@ -52,6 +52,7 @@ pub(crate) enum SectionKind {
     PackedWords,
     Tombstones,
     Checkpoints,
+    WordOrder,
 }
 
 use SectionKind as Kind;
@@ -95,7 +96,7 @@ pub(crate) enum Count {
 }
 
 /// All sections; the row of a kind is at the index of its number.
-pub(crate) const SECTIONS: [Section; 33] = [
+pub(crate) const SECTIONS: [Section; 34] = [
     row(
         Kind::FrameOfReference,
         &NUMBERS,
@@ -144,7 +145,7 @@ pub(crate) const SECTIONS: [Section; 33] = [
         4,
         Count::Values,
         "the end of a key of a dictionary. Keys of facets are sorted; those of texts are the terms by \
-         number, those of companies the slugs by number, sorted, and after them the folded names by \
+         number, those of companies the slugs by number, sorted, and after them the keys of names by \
          number",
     ),
     row(
@@ -336,6 +337,13 @@ pub(crate) const SECTIONS: [Section; 33] = [
         Count::Any,
         "what the checksum of a section was after 16 KiB more of it, and at its end: section by \
          section in the order of the table, without those of kinds 19 and 32",
+    ),
+    row(
+        Kind::WordOrder,
+        &[Field::Title],
+        4,
+        Count::Values,
+        "the number of a term, by ascending bytes of the terms",
     ),
 ];
 

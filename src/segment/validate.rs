@@ -37,6 +37,7 @@ impl Segment {
                 let terms = views.text(TextField::Title).keys.len();
                 views.title_pairs.validate(terms)
             }
+            Part::WordOrder => views.word_order.validate(views.titles.keys.len()),
             Part::Ids => self.validate_ids(),
             Part::Dates => {
                 self.validate_ordered(&views.day_column, views.days.len())?;
@@ -69,6 +70,7 @@ impl Segment {
         for field in [TextField::Title, TextField::Name] {
             views.text(field).keys.validate()?;
         }
+        views.word_order.validate_order(&views.titles.keys.keys)?;
         views.company_keys.validate(self.company_count() as usize)?;
         views.company_names.validate()?;
         let days = &views.day_column;

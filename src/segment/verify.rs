@@ -9,10 +9,11 @@ use super::{FacetView, Field, Segment, TextField, check_file};
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::encoding::tokens::{self, TermNumber};
+use crate::encoding::tokens::{self, ALTERNATE, TermNumber};
 use crate::query::Facet;
 use crate::query::dates::day_number;
 use crate::signal::{Company, Signal};
+use crate::text::CompanyName;
 use crate::{Error, Result, text};
 
 impl Segment {
@@ -77,7 +78,7 @@ impl Segment {
             "its name is another",
         )?;
         rule(
-            self.company_keys()?.name_key(number) == text::fold_value(&company.name),
+            self.company_keys()?.name_key(number) == CompanyName::new(&company.name).key(),
             "it is found by another name",
         )?;
         let rows = self.company_rows(number)?;
@@ -149,9 +150,11 @@ impl Segment {
             (TextField::Title, &signal.title),
             (TextField::Name, &company.name),
         ] {
-            for term in text::terms(text) {
+            let mut forms = Vec::new();
+            field.visit_forms(text, |form| forms.push(form.text.to_owned()));
+            for form in &forms {
                 let (posting, _) = self
-                    .term(field, &term)?
+                    .term(field, form)?
                     .ok_or_else(|| wrong("a term is not in the dictionary"))?;
                 expected.add(posting, row.0);
             }
@@ -187,11 +190,19 @@ impl Segment {
     /// The expected token stream of a text.
     fn stream_of(&self, field: TextField, text: &str) -> Result<Vec<u8>> {
         let keys = self.text(field)?.keys;
-        let mut stream = Vec::new();
-        text::analyze(text, |term| {
-            let number = keys.find(term).map_or(u32::MAX, |number| number as u32);
-            tokens::push(&mut stream, TermNumber(number));
+        let (mut stream, mut alternates) = (Vec::new(), Vec::new());
+        field.visit_forms(text, |form| {
+            // One that is not in the dictionary gets a number that no stream has.
+            let number = keys
+                .find(form.text)
+                .map_or(u32::MAX, |number| number as u32);
+            if form.is_alternate {
+                tokens::push(&mut alternates, TermNumber(number | ALTERNATE));
+            } else {
+                tokens::push(&mut stream, TermNumber(number));
+            }
         });
+        stream.append(&mut alternates);
         Ok(stream)
     }
 

@@ -32,6 +32,7 @@ use crate::encoding::posting::{PostingId, Postings};
 use crate::encoding::row::SEGMENT_ROWS_MAX;
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::tokens::TokenStreams;
+use crate::encoding::word_order::WordOrder;
 use crate::encoding::zone_map::OrderedColumn;
 use crate::query::Facet;
 use crate::{Error, Result};
@@ -92,6 +93,8 @@ pub(super) struct Views<'a> {
     pub(super) facets: [FacetView<'a>; Facet::ALL.len()],
     pub(super) titles: TextView<'a>,
     pub(super) title_pairs: Pairs<'a>,
+    /// The words of titles by letters.
+    pub(super) word_order: WordOrder<'a>,
     pub(super) names: TextView<'a>,
     pub(super) day_column: OrderedColumn<'a>,
     pub(super) days: &'a [i32],
@@ -132,6 +135,7 @@ impl<'a> Views<'a> {
                 .map_err(|_| Error::corrupt("a segment has every facet once"))?,
             titles: sections.text(TextField::Title),
             title_pairs: sections.pairs()?,
+            word_order: WordOrder(sections.get(SectionKind::WordOrder, Field::Title)),
             names: sections.text(TextField::Name),
             day_column: sections.days()?,
             days: sections.get(SectionKind::Days, Field::Date),

@@ -15,18 +15,30 @@
 ///
 /// Cost: the product of the lengths, for each known name. Only 64 characters of `name` are compared.
 pub fn nearest_name<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    let typed = letters(name);
-    let allowed = (typed.len() / 3).clamp(1, 3);
-    let forms = known.into_iter().flat_map(|known| {
-        let last = known.rsplit('.').next().unwrap_or(known);
-        [known, last].map(|form| (letters(form), known))
-    });
-    // The difference in length is a lower bound of the distance, which excludes most names.
-    let near = forms.filter(|(form, _)| form.len().abs_diff(typed.len()) <= allowed);
-    let nearest = near.map(|(form, known)| (distance(&typed, &form), known));
-    let (distance, nearest) = nearest.min_by_key(|&(distance, _)| distance)?;
+    let typed: Vec<char> = letters(name).collect();
     // A name with every letter wrong is a different name.
-    (distance <= allowed && distance < typed.len()).then_some(nearest)
+    let most_wrong = typed.len().checked_sub(1)?;
+    let mut allowed = (typed.len() / 3).clamp(1, 3).min(most_wrong);
+    let mut nearest = None;
+    let (mut form, mut rows) = (Vec::new(), EditRows::default());
+    for known in known {
+        let last = known.rsplit('.').next().unwrap_or(known);
+        let last = (last.len() < known.len()).then_some(last);
+        for text in [known].into_iter().chain(last) {
+            // Invariant: a name is nearer than all before it if at most `allowed` letters are wrong.
+            form.clear();
+            form.extend(letters(text));
+            let Some(distance) = rows.distance(&typed, &form, allowed) else {
+                continue;
+            };
+            nearest = Some(known);
+            match distance.checked_sub(1) {
+                Some(nearer) => allowed = nearer,
+                None => return nearest,
+            }
+        }
+    }
+    nearest
 }
 
 /// The hint for a message; empty if no known name is similar.
@@ -39,32 +51,66 @@ pub(crate) fn did_you_mean(name: &str, known: &[&str]) -> String {
 
 const LETTERS_MAX: usize = 64;
 
-fn letters(name: &str) -> Vec<char> {
+fn letters(name: &str) -> impl Iterator<Item = char> {
     let counts = |letter: &char| !matches!(letter, '_' | '-' | ' ');
-    let letters = name.chars().flat_map(char::to_lowercase).filter(counts);
-    letters.take(LETTERS_MAX).collect()
+    let letters = name.chars().flat_map(|letter| {
+        // The table of letters is for others than ASCII.
+        let ascii = letter.is_ascii().then(|| letter.to_ascii_lowercase());
+        let other = ascii.is_none().then(|| letter.to_lowercase());
+        ascii.into_iter().chain(other.into_iter().flatten())
+    });
+    letters.filter(counts).take(LETTERS_MAX)
 }
 
-/// The edit distance, counting insertions, deletions, substitutions and swaps of neighbours.
-fn distance(one: &[char], other: &[char]) -> usize {
-    let mut before_last: Vec<usize> = vec![0; other.len() + 1];
-    let mut last: Vec<usize> = (0..=other.len()).collect();
-    for (row, letter) in one.iter().enumerate() {
-        // `last` holds the distances between the first `row` letters and each prefix of `other`.
-        let mut next = vec![row + 1; other.len() + 1];
-        for (column, with) in other.iter().enumerate() {
-            let replaced = last[column] + usize::from(letter != with);
-            let mut min = replaced.min(last[column + 1] + 1).min(next[column] + 1);
-            let is_swapped =
-                row > 0 && column > 0 && one[row - 1] == *with && other[column - 1] == *letter;
-            if is_swapped {
-                min = min.min(before_last[column - 1] + 1);
-            }
-            next[column + 1] = min;
+/// The rows of a table of distances, kept for the next one.
+#[derive(Default)]
+struct EditRows {
+    before_last: Vec<usize>,
+    last: Vec<usize>,
+    next: Vec<usize>,
+}
+
+impl EditRows {
+    /// The edit distance, counting insertions, deletions, substitutions and swaps of neighbours; `None` if it is more
+    /// than `max`.
+    fn distance(&mut self, one: &[char], other: &[char], max: usize) -> Option<usize> {
+        // The difference in length is a lower bound, which excludes most names.
+        if one.len().abs_diff(other.len()) > max {
+            return None;
         }
-        before_last = std::mem::replace(&mut last, next);
+        self.before_last.clear();
+        self.before_last.resize(other.len() + 1, 0);
+        self.last.clear();
+        self.last.extend(0..=other.len());
+        let mut last_min = 0;
+        for (row, letter) in one.iter().enumerate() {
+            // `last` holds the distances between the first `row` letters and each prefix of `other`.
+            self.next.clear();
+            self.next.push(row + 1);
+            let mut row_min = row + 1;
+            for (column, with) in other.iter().enumerate() {
+                let replaced = self.last[column] + usize::from(letter != with);
+                let mut min = replaced
+                    .min(self.last[column + 1] + 1)
+                    .min(self.next[column] + 1);
+                let is_swapped =
+                    row > 0 && column > 0 && one[row - 1] == *with && other[column - 1] == *letter;
+                if is_swapped {
+                    min = min.min(self.before_last[column - 1] + 1);
+                }
+                self.next.push(min);
+                row_min = row_min.min(min);
+            }
+            // A distance comes from one of the last two rows, and never gets smaller.
+            if row_min > max && last_min > max {
+                return None;
+            }
+            last_min = row_min;
+            std::mem::swap(&mut self.before_last, &mut self.last);
+            std::mem::swap(&mut self.last, &mut self.next);
+        }
+        Some(self.last[other.len()]).filter(|distance| *distance <= max)
     }
-    last[other.len()]
 }
 
 #[cfg(test)]

@@ -1,5 +1,10 @@
-//! Splits folded Latin text into words: [UAX #29](https://www.unicode.org/reports/tr29/) for ASCII and the
-//! [table of Latin letters](super::latin).
+//! Splits folded text into words: [UAX #29](https://www.unicode.org/reports/tr29/), and each character of Hangul by
+//! itself.
+
+use std::ops::Range;
+
+use unicode_normalization::char::is_combining_mark;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// The bounds of a word in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +15,57 @@ pub(super) struct Word {
     pub(super) is_plain: bool,
 }
 
-/// The words of a text that is ASCII or was folded with the table of Latin letters.
+/// The words of folded text.
+pub(super) fn unicode_words(text: &str) -> impl Iterator<Item = Word> {
+    parts(text).flat_map(|part| {
+        let start = part.start;
+        let words = text[part].split_word_bound_indices();
+        let words = words.filter(|(_, word)| word.contains(is_letter_or_digit));
+        words.map(move |(index, word)| Word {
+            start: start + index,
+            end: start + index + word.len(),
+            is_plain: false,
+        })
+    })
+}
+
+/// Each character of Hangul with its marks, and the text between them.
+fn parts(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = &text[start..];
+        let first = rest.chars().next()?;
+        let length = if is_hangul(first) {
+            let marks = &rest[first.len_utf8()..];
+            rest.len() - marks.trim_start_matches(is_mark).len()
+        } else {
+            rest.find(is_hangul).unwrap_or(rest.len())
+        };
+        start += length;
+        Some(start - length..start)
+    })
+}
+
+fn is_hangul(letter: char) -> bool {
+    matches!(letter,
+        '\u{1100}'..='\u{11FF}' | '\u{A960}'..='\u{A97F}' | '\u{AC00}'..='\u{D7FF}')
+}
+
+/// Whether word boundaries treat a character as part of the one before it. Folded text has no others of these.
+pub(super) fn is_mark(letter: char) -> bool {
+    // Most characters are below the first mark.
+    letter >= '\u{300}'
+        && (is_combining_mark(letter)
+            || matches!(letter,
+            '\u{1F3FB}'..='\u{1F3FF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{13430}'..='\u{1343F}'))
+}
+
+/// Unicode counts marks of some scripts as letters, but they have no meaning alone.
+pub(super) fn is_letter_or_digit(letter: char) -> bool {
+    letter.is_alphanumeric() && !is_mark(letter)
+}
+
+/// The words of a text that is ASCII or was folded with the [table of Latin letters](super::latin).
 pub(super) struct LatinWords<'a> {
     text: &'a [u8],
     index: usize,
@@ -19,7 +74,6 @@ pub(super) struct LatinWords<'a> {
 /// The class of a byte for word boundaries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// A letter, or a byte of a multi-byte letter.
     Letter,
     Digit,
     Underscore,
@@ -29,12 +83,8 @@ enum Class {
     LetterJoiner,
     /// A comma or a semicolon: joins digits.
     DigitJoiner,
-    /// Joins nothing.
+    /// Joins nothing, as the bytes of signs that are not ASCII.
     Other,
-    /// The first of two bytes of a sign.
-    Sign,
-    /// The first of three bytes of a sign or a quotation mark.
-    LongSign,
 }
 
 const CLASSES: [Class; 256] = {
@@ -49,18 +99,12 @@ const CLASSES: [Class; 256] = {
             b'.' | b'\'' => Class::Joiner,
             b':' => Class::LetterJoiner,
             b',' | b';' => Class::DigitJoiner,
-            0xC2 => Class::Sign,
-            0xE2 => Class::LongSign,
-            0x80.. => Class::Letter,
             _ => Class::Other,
         };
         byte += 1;
     }
     classes
 };
-
-/// The last two of the three bytes of the quotation marks ‘ and ’, which are apostrophes, too.
-const APOSTROPHES: [[u8; 2]; 2] = [[0x80, 0x98], [0x80, 0x99]];
 
 impl<'a> LatinWords<'a> {
     pub(super) fn new(text: &'a str) -> LatinWords<'a> {
@@ -74,12 +118,10 @@ impl<'a> LatinWords<'a> {
     fn start_of_word(&self, mut index: usize) -> Option<usize> {
         // Invariant: there is no word between the given index and this one.
         loop {
-            index += match self.class(index)? {
+            match self.class(index)? {
                 Class::Letter | Class::Digit | Class::Underscore => return Some(index),
-                Class::Sign => 2,
-                Class::LongSign => 3,
-                _ => 1,
-            };
+                _ => index += 1,
+            }
         }
     }
 
@@ -89,43 +131,28 @@ impl<'a> LatinWords<'a> {
         // Invariant: everything between `start` and `end` belongs to the word.
         while let Some(class) = self.class(end) {
             match class {
-                Class::Letter | Class::Digit => {
-                    is_word = true;
-                    end += 1;
-                }
-                Class::Underscore => end += 1,
-                _ => {
-                    let Some(length) = self.joined(end, class) else {
-                        break;
-                    };
-                    is_joined = true;
-                    end += length;
-                }
+                Class::Letter | Class::Digit => is_word = true,
+                Class::Underscore => {}
+                _ if self.joins(end, class) => is_joined = true,
+                _ => break,
             }
+            end += 1;
         }
         (end, is_word, is_joined)
     }
 
-    /// The length of a character that joins its neighbours; `None` if it does not.
-    fn joined(&self, index: usize, class: Class) -> Option<usize> {
-        let length = match class {
-            Class::Joiner | Class::LetterJoiner | Class::DigitJoiner => 1,
-            Class::LongSign if self.is_apostrophe(index) => 3,
-            _ => return None,
-        };
+    /// Whether a character joins its neighbours.
+    fn joins(&self, index: usize, class: Class) -> bool {
+        if class == Class::Other {
+            return false;
+        }
         let before = CLASSES[usize::from(self.text[index - 1])];
-        let after = self.class(index + length)?;
         let joins = match before {
             Class::Letter => class != Class::DigitJoiner,
             Class::Digit => class != Class::LetterJoiner,
             _ => false,
         };
-        (joins && before == after).then_some(length)
-    }
-
-    fn is_apostrophe(&self, index: usize) -> bool {
-        let rest = self.text[index + 1..].first_chunk();
-        rest.is_some_and(|rest| APOSTROPHES.contains(rest))
+        joins && self.class(index + 1) == Some(before)
     }
 
     fn class(&self, index: usize) -> Option<Class> {
@@ -144,9 +171,7 @@ impl Iterator for LatinWords<'_> {
             let (end, is_word, is_joined) = self.end_of_word(start);
             self.index = end;
             if is_word {
-                // A single non-ASCII letter has two bytes.
-                let first = 1 + usize::from(!self.text[start].is_ascii());
-                let is_plain = !is_joined && end - start > first;
+                let is_plain = !is_joined && end - start > 1;
                 return Some(Word {
                     start,
                     end,

@@ -20,9 +20,10 @@ const SIGNALS: u64 = 130;
 const MEMORY_BYTES: usize = 16 << 20;
 
 /// Questions that read every section but those of commits and records.
-const QUERIES: [&str; 10] = [
+const QUERIES: [&str; 11] = [
     "",
     "q=series",
+    "q=ser*",
     "days=90",
     "exact=machine learning",
     "exact=series a",

@@ -20,8 +20,8 @@ const FRAME_STRIDE: usize = 23;
 /// Random bits of each section that are flipped in the long run, and in the ordinary one.
 const BITS_OF_SECTION: [usize; 2] = [1000, 2];
 
-/// Kinds of the sections of dictionaries, and of the checkpoints.
-const DICTIONARIES: [u32; 7] = [6, 7, 8, 9, 21, 22, 32];
+/// Kinds of the sections of dictionaries and the order of words, and of the checkpoints.
+const DICTIONARIES: [u32; 8] = [6, 7, 8, 9, 21, 22, 32, 33];
 
 /// A damaged copy of a file.
 struct Damage {

@@ -2,11 +2,17 @@
 
 use std::fs;
 
+use signaldex::{Filter, Index};
+use time::Date;
+use time::macros::date;
+
 use crate::fixture::{Whole, is_damage, is_long};
 use crate::manifest_file::of_segment;
 use crate::random::Random;
 use crate::segment_file::{Parts, Table, repair};
 use crate::segment_mutation::mutate;
+
+const TODAY: Date = date!(2026 - 06 - 30);
 
 /// Forged files of the long run, and of the ordinary one.
 const FORGED_FILES: [usize; 2] = [200_000, 300];
@@ -71,6 +77,55 @@ fn forged_lengths_and_offsets_cost_an_error_at_most() {
             );
         }
     }
+}
+
+/// The kind of the order of words.
+const WORD_ORDER: u32 = 33;
+
+#[test]
+fn an_order_of_words_that_is_none_is_named() {
+    let whole = Whole::build();
+    let bytes = fs::read(&whole.segment).expect("a readable file");
+    let parts = Parts::of(&bytes).expect("a whole file");
+    let lines = parts.table.lines.iter();
+    let order = lines.zip(0..).find(|(line, _)| line.kind == WORD_ORDER);
+    let (_, order) = order.expect("a section of each kind");
+    let forge = |forged: &[u8; 8]| {
+        let mut parts = parts.clone();
+        parts.sections[order][..8].copy_from_slice(forged);
+        let file = parts.assemble();
+        whole.replace(&whole.segment, &file);
+        whole.replace(&whole.manifest(), &of_segment(&file));
+        Index::open(whole.path()).expect("sections are read when they are needed")
+    };
+    let first: [u8; 8] = std::array::from_fn(|byte| parts.sections[order][byte]);
+    let [a, b, c, d, e, f, g, h] = first;
+    let swapped = forge(&[e, f, g, h, a, b, c, d]);
+    let error = swapped
+        .snapshot()
+        .verify()
+        .expect_err("two words are swapped");
+    let named = "the words are not in the order of letters";
+    assert!(
+        is_damage(&error) && error.to_string().contains(named),
+        "{error}"
+    );
+    let beyond = forge(&[0xFF; 8]);
+    let filter = Filter::from_query_string("q=ser*").expect("a valid filter");
+    let error = beyond
+        .snapshot()
+        .count(&filter, TODAY)
+        .expect_err("no such word");
+    let named = "the order of words has a number of no word";
+    assert!(
+        is_damage(&error) && error.to_string().contains(named),
+        "{error}"
+    );
+    let filter = Filter::from_query_string("q=series").expect("a valid filter");
+    assert!(
+        beyond.snapshot().count(&filter, TODAY).is_ok(),
+        "not needed"
+    );
 }
 
 /// Ends, codes, tokens, rows, frames, records and symbols: see `tests/fuzz/src/segment_mutation.rs`.

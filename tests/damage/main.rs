@@ -88,7 +88,9 @@ fn newer_formats_are_refused_and_left_alone() {
         fs::write(&file, &newer).expect("a writable file");
         let error = Index::open(whole.path()).expect_err("a format of the future");
         assert!(
-            error.kind() == ErrorKind::NewerFormat && error.path() == Some(&file),
+            error.kind() == ErrorKind::NewerFormat
+                && error.path() == Some(&file)
+                && error.to_string().contains("`signaldex dump`"),
             "{error}"
         );
         assert_eq!(fs::read(&file).expect("a readable file"), newer);

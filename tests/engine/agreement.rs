@@ -1,10 +1,10 @@
-//! Answers agree with `Filter::matches` over a full scan: pages, walks, counts, facets, in both
+//! Answers agree with `Filter::matches` and `Order::compare` over a full scan: pages, walks, counts, facets, in all
 //! orders, with every optimisation on and off.
 //!
 //! `SIGNALDEX_QUERIES` sets how many random queries are asked of each corpus; a failure prints the
 //! seed and the query, and `SIGNALDEX_SEED` replays it.
 
-use signaldex::query::{Facet, Order, QueryBuilder};
+use signaldex::query::{Facet, Order, Start};
 use signaldex::{Facets, Filter, Index, Item, Query, SignalId, Snapshot, Strategies};
 use signaldex_synthetic::Corpus;
 use time::Date;
@@ -38,8 +38,22 @@ pub(crate) fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> 
         for (name, snapshot) in [&strategies[0], &strategies[number % strategies.len()]] {
             let context = format!("{context} ({name})");
             compare_count(snapshot, &filter, today, &matches, &context);
-            compare_pages(snapshot, &text, today, &matches, &mut questions, &context);
-            compare_matches(snapshot, &filter, today, &matches, &mut questions, &context);
+            compare_pages(
+                snapshot,
+                &filter,
+                today,
+                (&oracle, &matches),
+                &mut questions,
+                &context,
+            );
+            compare_matches(
+                snapshot,
+                &filter,
+                today,
+                (&oracle, &matches),
+                &mut questions,
+                &context,
+            );
             if let Some(expected) = &facets {
                 let asked = Facet::ALL[number % Facet::ALL.len()];
                 compare_facets(snapshot, &filter, today, expected, asked, &context);
@@ -60,27 +74,29 @@ fn compare_count(
     assert_eq!(count, matches.len() as u64, "count; {context}");
 }
 
+/// A filter's matches, by ascending id, and the records that have them.
+type Expected<'e> = (&'e Oracle, &'e [SignalId]);
+
 fn compare_pages(
     snapshot: &Snapshot,
-    text: &str,
+    filter: &Filter,
     today: Date,
-    matches: &[SignalId],
+    expected: Expected<'_>,
     questions: &mut Questions<'_>,
     context: &str,
 ) {
     let limit = 1 + questions.random.below(50);
-    for order in [Order::NewestFirst, Order::OldestFirst] {
-        let first = || builder(text).order(order).limit(limit);
-        let number = 1 + questions.random.below(4) as u16;
-        compare_page(snapshot, &valid(first()), today, matches, context);
+    for order in Order::ALL {
+        let first = Query::of_filter(filter.clone(), order, limit);
+        let numbered = Start::Page(1 + questions.random.below(4) as u16);
         compare_page(
             snapshot,
-            &valid(first().page(number)),
+            &first.part(numbered, limit),
             today,
-            matches,
+            expected,
             context,
         );
-        compare_walk(snapshot, first, today, matches, context);
+        compare_walk(snapshot, &first, today, expected, context);
     }
 }
 
@@ -88,11 +104,11 @@ fn compare_page(
     snapshot: &Snapshot,
     query: &Query,
     today: Date,
-    matches: &[SignalId],
+    (oracle, matches): Expected<'_>,
     context: &str,
 ) -> signaldex::Page {
     let page = snapshot.search(query, today).expect("a whole index");
-    let (ids, has_more) = Oracle::page(matches, query);
+    let (ids, has_more) = oracle.page(matches, query);
     let shown: Vec<SignalId> = page.ids().collect();
     assert_eq!(shown, ids, "page of {query:?}; {context}");
     assert_eq!(
@@ -103,21 +119,18 @@ fn compare_page(
     page
 }
 
-/// All matches, those after some, and those after an id, in both orders.
+/// All matches, those after some, and those after a signal, in every order.
 fn compare_matches(
     snapshot: &Snapshot,
     filter: &Filter,
     today: Date,
-    matches: &[SignalId],
+    (oracle, matches): Expected<'_>,
     questions: &mut Questions<'_>,
     context: &str,
 ) {
-    let mut expected = matches.to_vec();
-    for order in [Order::NewestFirst, Order::OldestFirst] {
-        expected.sort_unstable_by(|a, b| match order {
-            Order::NewestFirst => b.cmp(a),
-            Order::OldestFirst => a.cmp(b),
-        });
+    for order in Order::ALL {
+        let sorted = oracle.sorted(matches, order);
+        let expected: Vec<SignalId> = sorted.iter().map(|signal| signal.id).collect();
         let all = || snapshot.matches(filter, today, order);
         let id = |id: signaldex::Result<SignalId>| id.expect("a whole index");
         let ids = all().ids().map(id);
@@ -128,10 +141,10 @@ fn compare_matches(
         let rest = expected.get(skipped..).unwrap_or_default();
         let some = all().skip(skipped).take(20).map(read);
         assert!(some.eq(rest.iter().copied().take(20)), "skipped; {context}");
-        let Some(&last) = expected.get(skipped) else {
+        let Some(last) = sorted.get(skipped) else {
             continue;
         };
-        let after = all().after(last).ids().map(id);
+        let after = all().after(order.key_of(last)).ids().map(id);
         assert!(after.eq(rest[1..].iter().copied()), "after; {context}");
     }
 }
@@ -139,29 +152,26 @@ fn compare_matches(
 /// Goes through up to eight pages by cursor, each compared with the scan.
 fn compare_walk(
     snapshot: &Snapshot,
-    first: impl Fn() -> QueryBuilder,
+    first: &Query,
     today: Date,
-    matches: &[SignalId],
+    expected: Expected<'_>,
     context: &str,
 ) {
-    let pages = snapshot.pages(&valid(first()), today);
-    let ids: Vec<SignalId> = pages
+    let ids: Vec<SignalId> = snapshot
+        .pages(first, today)
         .take(8)
         .flat_map(|page| page.expect("a whole index").ids().collect::<Vec<_>>())
         .collect();
     let mut walked = Vec::new();
-    let mut cursor: Option<String> = None;
+    let mut query = first.clone();
     for _ in 0..8 {
-        let query = match &cursor {
-            Some(cursor) => valid(first().cursor(cursor)),
-            None => valid(first()),
-        };
-        let page = compare_page(snapshot, &query, today, matches, context);
+        let page = compare_page(snapshot, &query, today, expected, context);
         walked.extend(&page);
-        cursor = page.next_cursor().map(ToString::to_string);
-        if cursor.is_none() {
+        let Some(cursor) = page.next_cursor() else {
             break;
-        }
+        };
+        let sent_back = cursor.to_string().parse().expect("a cursor");
+        query = first.part(Start::After(sent_back), first.limit());
     }
     assert_eq!(ids, walked, "pages; {context}");
 }
@@ -187,18 +197,6 @@ fn compare_facets(
         };
         assert_eq!(some.values(facet), list, "{asked:?} alone; {context}");
     }
-}
-
-fn builder(text: &str) -> QueryBuilder {
-    Query::from_query_string(text)
-        .expect("the text was parsed before")
-        .into_builder()
-}
-
-fn valid(builder: QueryBuilder) -> Query {
-    builder
-        .build()
-        .expect("order, limit, page and cursor are valid")
 }
 
 /// The number of an environment variable, for long runs and for replaying.
@@ -280,9 +278,10 @@ fn a_word_that_occurs_nowhere_leaves_nothing_of_a_union() {
             "categories=funding,hiring,partnership,award&q=nowhere-at-all",
             "categories=funding,hiring&country=Nowhere",
         ] {
-            for order in [Order::NewestFirst, Order::OldestFirst] {
-                let query = valid(builder(text).order(order));
-                compare_page(&snapshot, &query, corpus.as_of(), &[], name);
+            for order in Order::ALL {
+                let filter = Filter::from_query_string(text).expect("a valid filter");
+                let page = snapshot.search(&Query::of_filter(filter, order, 50), corpus.as_of());
+                assert!(page.expect("a whole index").is_empty(), "{text} ({name})");
             }
         }
     }

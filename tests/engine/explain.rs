@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use signaldex::query::Order;
-use signaldex::{ExecutionExplanation, Index, IndexBuilder, Query, SegmentExplanation, Snapshot};
+use signaldex::query::{Order, Start};
+use signaldex::{
+    ExecutionExplanation, Filter, Index, IndexBuilder, Query, SegmentExplanation, Snapshot,
+};
 use signaldex_synthetic::Corpus;
 use time::Date;
 
@@ -26,14 +28,13 @@ fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> usize {
     let mut answered = 0;
     for number in 0..queries {
         let text = questions.filter();
-        let Ok(query) = Query::from_query_string(&text) else {
+        let Ok(filter) = Filter::from_query_string(&text) else {
             continue;
         };
-        let order = [Order::NewestFirst, Order::OldestFirst][questions.random.below(2)];
-        let builder = query.into_builder().order(order);
-        let builder = builder.limit(1 + questions.random.below(50));
-        let builder = builder.page(1 + questions.random.below(3) as u16);
-        let query = builder.build().expect("order, limit and page are valid");
+        let order = *questions.random.pick(&Order::ALL);
+        let limit = 1 + questions.random.below(50);
+        let page = Start::Page(1 + questions.random.below(3) as u16);
+        let query = Query::of_filter(filter, order, limit).part(page, limit);
         let context = format!("seed {seed}, query {number}: {text}");
         answered += usize::from(compare_one(&snapshot, &query, today, &context) > 0);
     }

@@ -8,9 +8,29 @@ use signaldex::query::limits::{
     KEYWORDS_CHARS_MAX, LIMIT_MAX, PAGE_MAX, QUERY_STRING_BYTES_MAX, TEXT_CHARS_MAX,
 };
 use signaldex::query::{ErrorCode, PARAMETERS, Parameter, ParameterKind};
-use signaldex::{ExecutionExplanation, Explanation, Filter, Query};
+use signaldex::{ExecutionExplanation, Explanation, Filter, Query, sample};
 
 use crate::golden_file::compare_with_golden;
+
+/// Searches of the sample corpus whose hints are recorded, which other interfaces are compared with.
+const HINTED: &str = include_str!("../../data/searches/hinted.tsv");
+
+#[test]
+fn hints_read_as_they_did() {
+    let snapshot = sample::index().expect("the sample").snapshot();
+    let mut text = String::new();
+    for line in HINTED.lines().filter(|line| !line.starts_with('#')) {
+        let (query_string, _) = line.split_once('\t').expect("two fields");
+        let query = Query::from_query_string(query_string).expect("a valid query");
+        let count = snapshot.count(query.filter(), sample::AS_OF);
+        let hints = snapshot.hints(&query, count.expect("a whole index") == 0);
+        writeln!(text, "{query_string}").expect("a string can be written");
+        for hint in hints.expect("a whole index") {
+            writeln!(text, "  {hint}").expect("a string can be written");
+        }
+    }
+    compare_with_golden("hints.txt", &text);
+}
 
 /// Values that are wrong for a kind of parameter.
 fn bad_values(kind: ParameterKind) -> Vec<String> {
@@ -160,6 +180,12 @@ fn every_error_of_every_parameter_is_as_recorded() {
         "q=-a",
         "q=-",
         "q=%22%22",
+        "q=ro* series",
+        "q=-AI-power*",
+        "q=%22head of*%22",
+        "all=京*&any=京都*&exclude=a*",
+        "exact=head off*",
+        "company=lab*",
         "fundingMin=-0&fundingMax=1e3",
         "q=\u{202E}evil",
         "country=%00%1B[31m&days=%1B[31mred",
@@ -294,7 +320,7 @@ fn filter_options_take_filters_only() {
 }
 
 /// Queries whose answers and plans on the sample are kept.
-const QUERIES: [&str; 24] = [
+const QUERIES: [&str; 26] = [
     "",
     "all=series a&country=Germany",
     "q=\"machine learning\" -intern",
@@ -319,6 +345,8 @@ const QUERIES: [&str; 24] = [
     "page=3&limit=7&country=Germany",
     "limit=1",
     "q=-series -\"head of\" c++",
+    "q=robot* -robots&country=Germany",
+    "any=biotec* \"head of sales\" aero*&exclude=fund*",
 ];
 
 #[test]
@@ -429,6 +457,7 @@ fn one_meaning_has_one_fingerprint() {
         ("fundingMin=1000", "fundingMin=1e3"),
         ("fundingMin=0e5", "fundingMin=0.0"),
         ("size=501%2B", "size=501+"),
+        ("q=Robot*", "all=(robot**)"),
         ("companies=\"a\"", "companies=a"),
     ] {
         let parse = |text: &str| Filter::from_query_string(text).expect("a valid filter");
@@ -443,6 +472,7 @@ fn one_meaning_has_one_fingerprint() {
         ("categories=a,b", "categories=\"a,b\""),
         ("all=a b", "exact=a b"),
         ("all=a", "any=a"),
+        ("all=robot", "all=robot*"),
         ("ids=1", "activityIds=1"),
         ("country=a", "industry=a"),
         ("companySlug=a%26country=b", "companySlug=a&country=b"),

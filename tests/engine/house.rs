@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 23] = [
+const DOCUMENTS: [&str; 24] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -27,6 +27,7 @@ const DOCUMENTS: [&str; 23] = [
     "docs/replicas.md",
     "docs/saved-searches.md",
     "docs/scaling.md",
+    "docs/sql.md",
     "docs/testing.md",
 ];
 
@@ -180,6 +181,13 @@ fn first_paragraph(text: &str) -> String {
     paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Sections that the index lists as well: document, heading, content.
+const SECTIONS: [(&str, &str, &str); 1] = [(
+    "docs/api.md",
+    "How words match",
+    "What text parameters and company names find, with examples over the sample corpus",
+)];
+
 /// The index of the documents for language models (llmstxt.org), from their first lines.
 fn index_for_models() -> String {
     let read = |path: &str| fs::read_to_string(root().join(path)).expect("a readable document");
@@ -198,6 +206,10 @@ fn index_for_models() -> String {
                 .map_or(summary.as_str(), |(first, _)| first);
             let summary = summary.trim_end_matches(['.', ':']);
             text.push_str(&format!("- [{title}]({path}): {summary}.\n"));
+            for (_, heading, what) in SECTIONS.iter().filter(|(of, ..)| *of == path) {
+                let anchor = anchor(heading);
+                text.push_str(&format!("- [{heading}]({path}#{anchor}): {what}.\n"));
+            }
         }
     }
     text
@@ -218,10 +230,11 @@ fn llms_txt_lists_the_documents_as_they_begin() {
 }
 
 /// Documents that newcomers read from end to end, with the number of words that they may have.
-const WORDS_MAX: [(&str, usize); 3] = [
+const WORDS_MAX: [(&str, usize); 4] = [
     ("README.md", 950),
     ("ARCHITECTURE.md", 1300),
     ("docs/benchmarks.md", 900),
+    ("docs/DESIGN.md", 4000),
 ];
 
 #[test]

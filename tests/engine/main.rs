@@ -2,7 +2,10 @@
 
 mod agreement;
 mod alerts;
+mod awkward;
+mod columns;
 mod comments;
+mod company_names;
 mod cycles;
 mod explain;
 mod format;
@@ -21,5 +24,7 @@ mod questions;
 mod random;
 mod real_corpus;
 mod saved;
+mod search_tables;
+mod searches;
 mod source_code;
 mod stored;

@@ -9,7 +9,8 @@ use signaldex_synthetic::Corpus;
 use time::Date;
 
 use crate::oracle::{Oracle, index_of};
-use crate::questions::{Questions, encoded};
+use crate::questions::Questions;
+use crate::search_tables::encoded;
 
 struct Fixture {
     index: Index,

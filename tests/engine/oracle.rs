@@ -32,26 +32,40 @@ impl Oracle {
             .collect()
     }
 
+    /// Matches in an order, as its definition compares them.
+    pub(crate) fn sorted(&self, matches: &[SignalId], order: Order) -> Vec<&Signal<'static>> {
+        let mut ordered: Vec<_> = matches.iter().map(|&id| self.signal(id)).collect();
+        ordered.sort_by(|a, b| order.compare(a, b));
+        ordered
+    }
+
     /// The page of a query, given its filter's matches, and whether there is a next one.
-    pub(crate) fn page(matches: &[SignalId], query: &Query) -> (Vec<SignalId>, bool) {
-        let mut ordered = matches.to_vec();
-        if query.order() == Order::NewestFirst {
-            ordered.reverse();
-        }
+    pub(crate) fn page(&self, matches: &[SignalId], query: &Query) -> (Vec<SignalId>, bool) {
+        let order = query.order();
+        let ordered = self.sorted(matches, order);
         let skipped = match query.start() {
             Start::First => 0,
             Start::Page(number) => (usize::from(*number) - 1) * query.limit(),
             Start::After(cursor) => {
-                let is_behind = |id: &SignalId| match query.order() {
-                    Order::NewestFirst => *id < cursor.last_id(),
-                    Order::OldestFirst => *id > cursor.last_id(),
+                let is_seen = |signal: &&Signal<'_>| {
+                    order
+                        .compare_keys(order.key_of(signal), cursor.last())
+                        .is_le()
                 };
-                ordered.iter().position(is_behind).unwrap_or(ordered.len())
+                ordered.partition_point(is_seen)
             }
         };
-        let rest: Vec<SignalId> = ordered.into_iter().skip(skipped).collect();
+        let rest: Vec<SignalId> = ordered.iter().skip(skipped).map(|s| s.id).collect();
         let has_more = rest.len() > query.limit();
         (rest.into_iter().take(query.limit()).collect(), has_more)
+    }
+
+    /// The signal with an id, which must exist.
+    fn signal(&self, id: SignalId) -> &Signal<'static> {
+        let found = self
+            .records
+            .binary_search_by_key(&id, |(signal, _)| signal.id);
+        &self.records[found.expect("a known id")].0
     }
 
     /// The values of every facet, each among the matches of the filter without the facet's part.

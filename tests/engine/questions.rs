@@ -7,6 +7,7 @@ use time::Date;
 
 use crate::oracle::Record;
 use crate::random::Random;
+use crate::search_tables::encoded;
 
 /// Makes up filters from records, so that most find something and some find nothing.
 pub(crate) struct Questions<'c> {
@@ -48,17 +49,23 @@ impl<'c> Questions<'c> {
         let (signal, company) = record;
         match self.random.below(24) {
             0 | 1 => query.add("q", &self.keywords(&signal.title)),
-            2 | 3 => query.add("all", &self.words(&signal.title, 3)),
+            2 | 3 => {
+                let words = self.words(&signal.title, 3);
+                query.add("all", &self.with_prefixes(&words));
+            }
             4 | 5 => query.add("exact", &self.run(&signal.title, 3)),
             6 | 7 => {
                 let other = &self.record().0.title;
                 let phrase = self.run(other, 2).replace('"', " ");
                 let words = self.words(&signal.title, 3);
-                query.add("any", &format!("{words} \"{phrase}\""));
+                let words = self.with_prefixes(&words);
+                let phrases = [format!("\"{phrase}\""), String::new()];
+                query.add("any", &format!("{words} {}", self.random.pick(&phrases)));
             }
             8 => {
                 let other = &self.record().0.title;
-                query.add("exclude", &self.words(other, 2));
+                let words = self.words(other, 2);
+                query.add("exclude", &self.with_prefixes(&words));
             }
             9 => query.add("company", &self.words(&company.name, 2)),
             10 => query.add("companySlug", &company.slug),
@@ -165,19 +172,36 @@ impl<'c> Questions<'c> {
     fn keywords(&mut self, title: &str) -> String {
         let mut parts = Vec::new();
         if self.random.chance(80) {
-            parts.push(self.words(title, 2));
+            let words = self.words(title, 2);
+            parts.push(self.with_prefixes(&words));
         }
         if self.random.chance(40) {
             parts.push(format!("\"{}\"", self.run(title, 3).replace('"', " ")));
         }
         let other = &self.record().0.title;
         if self.random.chance(30) {
-            parts.push(format!("-{}", self.words(other, 1)));
+            let word = self.words(other, 1);
+            parts.push(format!("-{}", self.with_prefixes(&word)));
         }
         if self.random.chance(20) || parts.is_empty() {
             parts.push(format!("-\"{}\"", self.run(other, 2).replace('"', " ")));
         }
         parts.join(" ")
+    }
+
+    /// Some of a list of words become prefix words.
+    fn with_prefixes(&mut self, words: &str) -> String {
+        let words = words.split_whitespace().map(|word| {
+            let kept = 3 + self.random.below(5);
+            let beginning: String = word.chars().take(kept).collect();
+            let letters = beginning.chars().filter(|c| c.is_alphanumeric()).count();
+            // Another beginning may be too short, or of several words.
+            if letters < beginning.chars().count().max(3) || self.random.chance(70) {
+                return word.to_owned();
+            }
+            beginning + "*"
+        });
+        words.collect::<Vec<_>>().join(" ")
     }
 
     /// Up to `most` words of a text, in any order.
@@ -229,17 +253,6 @@ impl QueryString {
         let ampersand = if self.text.is_empty() { "" } else { "&" };
         write!(self.text, "{ampersand}{name}={}", encoded(value)).expect("a string can be written");
     }
-}
-
-/// A value, percent-encoded.
-pub(crate) fn encoded(value: &str) -> String {
-    value.bytes().fold(String::new(), |mut text, byte| {
-        match byte {
-            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'.' | b'_' => text.push(byte as char),
-            _ => write!(text, "%{byte:02X}").expect("a string can be written"),
-        }
-        text
-    })
 }
 
 /// Items as a list: those with a comma or a quote in quotes.

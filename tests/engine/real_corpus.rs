@@ -11,7 +11,7 @@ use time::macros::date;
 use crate::agreement::{compare, setting};
 
 /// Random queries in the ordinary run; each scans 120,517 signals.
-const QUERIES: usize = 12;
+const QUERIES: usize = 30;
 
 /// What counts as today: a day around which the corpus is dense.
 const AS_OF: Date = date!(2013 - 06 - 30);

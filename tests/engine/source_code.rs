@@ -8,10 +8,11 @@ use crate::house::{root, sources};
 use crate::layers::is_test;
 
 /// The folders of the packages' sources.
-pub(crate) const PACKAGES: [&str; 6] = [
+pub(crate) const PACKAGES: [&str; 7] = [
     "src",
     "crates/server/src",
     "crates/cluster/src",
+    "crates/sql/src",
     "crates/cli/src",
     "crates/synthetic/src",
     "bindings/python/src",

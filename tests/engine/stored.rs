@@ -59,6 +59,7 @@ fn described(snapshot: &Snapshot) -> String {
         "country=Germany",
         "all=series a",
         "exact=machine learning",
+        "all=robot*",
         "fundingMin=1000000&fundingCurrency=USD",
         "days=90",
     ] {

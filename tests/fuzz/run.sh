@@ -6,7 +6,7 @@ seconds=${1:?usage: tests/fuzz/run.sh SECONDS [AT_ONCE [TARGET...]]}
 at_once=${2:-2}
 shift $(($# < 2 ? $# : 2))
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(segment records manifest query cursor position json mcp)
+[ ${#targets[@]} -gt 0 ] || targets=(segment records manifest query cursor position json tables mcp)
 cd "$(dirname "$0")"
 
 # What cargo-fuzz gives the compiler: counters of edges and comparisons for libFuzzer.
@@ -31,7 +31,7 @@ fuzz() {
     case $target in
         segment | records) options=(-max_len=131072 -mutate_depth=2) ;;
         manifest) options=(-max_len=65536) ;;
-        json) options=(-max_len=16384) ;;
+        json | tables) options=(-max_len=16384) ;;
     esac
     [ -f "dictionaries/$target.txt" ] && options+=("-dict=dictionaries/$target.txt")
     # Records are damaged within the segments of the other target.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use signaldex::ErrorKind;
-use signaldex::replicate::{PublishOptions, Replica};
+use signaldex::replicate::{PublishOptions, Replica, ReplicaErrorKind};
 
 use crate::fixture::{Fixture, change, titles};
 
@@ -96,7 +96,8 @@ fn every_damage_of_a_manifest_is_refused_while_the_old_generation_answers() {
         let progress = fixture.sync(&mut replica);
         let fault = progress.error.expect("noticed");
         assert!(
-            fault.kind() == ErrorKind::Corrupt || fault.kind() == ErrorKind::Foreign,
+            fault.kind() == ReplicaErrorKind::Index(ErrorKind::Corrupt)
+                || fault.kind() == ReplicaErrorKind::Index(ErrorKind::Foreign),
             "{name}: {fault}"
         );
         assert!(
@@ -132,7 +133,11 @@ fn a_manifest_of_a_later_release_is_told_from_damage() {
     let text = fs::read_to_string(&manifests[0]).expect("text");
     fs::write(&manifests[0], text.replacen(" 1 ", " 2 ", 1)).expect("written");
     let fault = fixture.sync(&mut replica).error.expect("noticed");
-    assert_eq!(fault.kind(), ErrorKind::NewerFormat, "{fault}");
+    assert_eq!(
+        fault.kind(),
+        ReplicaErrorKind::Index(ErrorKind::NewerFormat),
+        "{fault}"
+    );
     assert_eq!(replica.index().snapshot().generation(), 1);
 }
 
@@ -147,7 +152,7 @@ fn a_replica_from_nothing_takes_the_generation_before_a_damaged_one() {
         opening
             .error
             .as_ref()
-            .is_some_and(|error| error.kind() == ErrorKind::Corrupt)
+            .is_some_and(|error| error.kind() == ReplicaErrorKind::Index(ErrorKind::Corrupt))
     );
     assert_eq!(
         titles(&fresh.index().snapshot()),
@@ -167,7 +172,7 @@ fn a_store_that_is_gone_leaves_the_copy_answering_also_over_a_restart() {
         progress
             .error
             .as_ref()
-            .is_some_and(|error| error.kind() == ErrorKind::Store),
+            .is_some_and(|error| error.kind() == ReplicaErrorKind::Store),
         "{progress:?}"
     );
     drop(replica);
@@ -175,7 +180,7 @@ fn a_store_that_is_gone_leaves_the_copy_answering_also_over_a_restart() {
     assert!(replica.opening().error.is_some());
     assert_eq!(titles(&replica.index().snapshot()), expected);
     let error = fixture.open("fresh").expect_err("nothing to serve");
-    assert_eq!(error.kind(), ErrorKind::Store, "{error}");
+    assert_eq!(error.kind(), ReplicaErrorKind::Store, "{error}");
 }
 
 #[test]
@@ -228,26 +233,42 @@ fn a_directory_that_is_no_copy_of_this_store_is_left_alone() {
     fixture.publish();
     let before = fixture.published();
     let error = fixture.open("index").expect_err("an index of its own");
-    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    assert_eq!(
+        error.kind(),
+        ReplicaErrorKind::Index(ErrorKind::Invalid),
+        "{error}"
+    );
     assert_eq!(fixture.published(), before);
 
     fixture.open("cache").expect("a copy");
     let origin = fs::read(fixture.path("cache/origin")).expect("read");
     fs::write(fixture.path("cache/origin"), b"").expect("written");
     let error = fixture.open("cache").expect_err("nobody knows whose it is");
-    assert_eq!(error.kind(), ErrorKind::Foreign, "{error}");
+    assert_eq!(
+        error.kind(),
+        ReplicaErrorKind::Index(ErrorKind::Foreign),
+        "{error}"
+    );
     let said = error.to_string();
     for told in ["cache", "the file origin is empty", "delete the directory"] {
         assert!(said.contains(told), "{said}");
     }
     fs::remove_file(fixture.path("cache/origin")).expect("removed");
     let error = fixture.open("cache").expect_err("nobody knows whose it is");
-    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    assert_eq!(
+        error.kind(),
+        ReplicaErrorKind::Index(ErrorKind::Invalid),
+        "{error}"
+    );
     fs::write(fixture.path("cache/origin"), origin).expect("written");
     let other = signaldex::replicate::Store::in_memory();
     let opened = crate::fixture::runtime().block_on(Replica::open(other, &fixture.path("cache")));
     let error = opened.expect_err("a copy of another store");
-    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    assert_eq!(
+        error.kind(),
+        ReplicaErrorKind::Index(ErrorKind::Invalid),
+        "{error}"
+    );
 }
 
 #[test]
@@ -256,7 +277,11 @@ fn two_replicas_cannot_share_a_directory() {
     fixture.publish();
     let _first = fixture.open("cache").expect("a copy");
     let error = fixture.open("cache").expect_err("locked");
-    assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
+    assert_eq!(
+        error.kind(),
+        ReplicaErrorKind::Index(ErrorKind::Locked),
+        "{error}"
+    );
 }
 
 #[test]
@@ -266,6 +291,10 @@ fn a_damaged_index_is_not_published() {
     let error = fixture
         .publish_with(PublishOptions::default())
         .expect_err("refused");
-    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert_eq!(
+        error.kind(),
+        ReplicaErrorKind::Index(ErrorKind::Corrupt),
+        "{error}"
+    );
     assert!(!fixture.path("store").exists());
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use sha2::Digest;
-use signaldex::replicate::PublishOptions;
+use signaldex::replicate::{PublishOptions, ReplicaErrorKind};
 use signaldex::{ErrorKind, Index};
 
 use crate::fixture::{Fixture, build, change, titles};
@@ -177,7 +177,8 @@ fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
     assert_eq!((refused.generation, refused.objects_fetched), (1, 1));
     let error = refused.error.expect("noticed");
     assert!(
-        error.kind() == ErrorKind::Foreign || error.kind() == ErrorKind::Corrupt,
+        error.kind() == ReplicaErrorKind::Index(ErrorKind::Foreign)
+            || error.kind() == ReplicaErrorKind::Index(ErrorKind::Corrupt),
         "{error}"
     );
     drop(replica);
@@ -216,7 +217,7 @@ fn an_index_built_anew_is_published_behind_the_old_one() {
     let refused = fixture.publish_with(PublishOptions::default());
     assert_eq!(
         refused.expect_err("generation 1 is taken").kind(),
-        ErrorKind::Taken
+        ReplicaErrorKind::Taken
     );
     let options = PublishOptions {
         generation: Some(3),

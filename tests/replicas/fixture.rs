@@ -137,12 +137,15 @@ impl Fixture {
         self.publish_with(options).expect("published")
     }
 
-    pub(crate) fn publish_with(&self, options: PublishOptions) -> signaldex::Result<Published> {
+    pub(crate) fn publish_with(
+        &self,
+        options: PublishOptions,
+    ) -> signaldex::replicate::ReplicaResult<Published> {
         self.runtime
             .block_on(publish(&self.index(), &self.store(), options))
     }
 
-    pub(crate) fn open(&self, cache: &str) -> signaldex::Result<Replica> {
+    pub(crate) fn open(&self, cache: &str) -> signaldex::replicate::ReplicaResult<Replica> {
         self.runtime
             .block_on(Replica::open(self.store(), &self.path(cache)))
     }

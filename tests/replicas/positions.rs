@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use signaldex::replicate::PublishOptions;
-use signaldex::{
-    Change, ErrorKind, Filter, Index, Position, PositionError, SavedSearches, Snapshot,
-};
+use signaldex::replicate::{PublishOptions, ReplicaErrorKind};
+use signaldex::{Change, Filter, Index, Position, PositionError, SavedSearches, Snapshot};
 
 use crate::fixture::{Fixture, TODAY, change, titles};
 
@@ -132,7 +130,7 @@ fn a_state_without_the_newest_published_commit_needs_a_generation_of_its_own() {
         let refused = fixture.publish_with(PublishOptions::default());
         let refused = refused.expect_err("a state without the commit");
         let text = refused.to_string();
-        assert_eq!(refused.kind(), ErrorKind::Taken, "{text}");
+        assert_eq!(refused.kind(), ReplicaErrorKind::Taken, "{text}");
         assert!(
             text.contains(&format!("generation {newest} ends with commit 2 ")),
             "{text}"

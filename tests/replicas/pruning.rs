@@ -13,16 +13,18 @@ use signaldex::replicate::object_store::local::LocalFileSystem;
 use signaldex::replicate::object_store::path::Path as StorePath;
 use signaldex::replicate::object_store::prefix::PrefixStore;
 use signaldex::replicate::{
-    PruneOptions, Pruned, PrunedKind, PublishOptions, Replica, Store, prune, publish,
+    PruneOptions, Pruned, PrunedKind, PublishOptions, Replica, ReplicaErrorKind, Store, prune,
+    publish,
 };
 
 use crate::fixture::{Fixture, age, build, change, runtime, titles};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-fn prune_now(store: &Store, keep: u64) -> signaldex::Result<Pruned> {
+fn prune_now(store: &Store, keep: u64) -> signaldex::replicate::ReplicaResult<Pruned> {
     let options = PruneOptions {
         remove: true,
+        manifests: keep,
         ..PruneOptions::keeping(keep)
     };
     runtime().block_on(prune(store, options))
@@ -167,7 +169,11 @@ fn objects_of_publishers_that_died_go_once_they_are_old() {
 fn nothing_goes_where_a_kept_manifest_cannot_be_read_or_nothing_is_published() {
     let fixture = Fixture::new();
     let error = prune_now(&fixture.store(), 1).expect_err("nothing is published");
-    assert_eq!(error.kind(), ErrorKind::Missing, "{error}");
+    assert_eq!(
+        error.kind(),
+        ReplicaErrorKind::Index(ErrorKind::Missing),
+        "{error}"
+    );
     publish_daily(&fixture, 3);
     age(&fixture.path("store"), 2 * DAY);
     let newest = fixture.stored("manifests").pop().expect("a manifest");
@@ -176,7 +182,8 @@ fn nothing_goes_where_a_kept_manifest_cannot_be_read_or_nothing_is_published() {
     let before = (fixture.stored("manifests"), fixture.stored("objects"));
     let error = prune_now(&fixture.store(), 1).expect_err("damaged");
     assert!(
-        error.kind() == ErrorKind::Corrupt && error.reason().contains("manifests/"),
+        error.kind() == ReplicaErrorKind::Index(ErrorKind::Corrupt)
+            && error.reason().contains("manifests/"),
         "{error}"
     );
     assert_eq!(
@@ -184,7 +191,11 @@ fn nothing_goes_where_a_kept_manifest_cannot_be_read_or_nothing_is_published() {
         before
     );
     let error = prune_now(&fixture.store(), 0).expect_err("refused");
-    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    assert_eq!(
+        error.kind(),
+        ReplicaErrorKind::Index(ErrorKind::Invalid),
+        "{error}"
+    );
     // What is missing is told.
     fs::write(&newest, &whole).expect("mended");
     let object = fixture.stored("objects").pop().expect("an object");
@@ -203,7 +214,11 @@ fn a_second_prune_is_refused_and_the_mark_of_a_dead_one_ends() {
     fs::create_dir_all(mark.parent().expect("a folder")).expect("made");
     fs::write(&mark, b"prune\n").expect("written");
     let error = prune_now(&fixture.store(), 1).expect_err("another is at work");
-    assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
+    assert_eq!(
+        error.kind(),
+        ReplicaErrorKind::Index(ErrorKind::Locked),
+        "{error}"
+    );
     assert_eq!(fixture.stored("manifests").len(), 3);
     age(&fixture.path("store"), Duration::from_secs(3600));
     prune_now(&fixture.store(), 1).expect("pruned");
@@ -245,7 +260,7 @@ fn an_old_object_is_sent_anew_by_who_relies_on_it() {
     assert_eq!((again.objects_sent, again.objects_shared), (0, 1));
 }
 
-fn runtime_block<T>(work: impl Future<Output = signaldex::Result<T>>) -> T {
+fn runtime_block<T>(work: impl Future<Output = signaldex::replicate::ReplicaResult<T>>) -> T {
     runtime().block_on(work).expect("published")
 }
 
@@ -401,6 +416,10 @@ fn of_a_cluster_what_its_generations_name_stays_and_other_numbers_of_shards_go()
     )
     .expect("damaged");
     let error = prune_now(&fixture.store(), 1).expect_err("refused");
-    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert_eq!(
+        error.kind(),
+        ReplicaErrorKind::Index(ErrorKind::Corrupt),
+        "{error}"
+    );
     assert_eq!(stored("shards/2/1/manifests"), ["7", "8"]);
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signaldex::replicate::{PublishOptions, Published, Replica, Store, publish};
+use signaldex::replicate::{PublishOptions, Published, Replica, ReplicaErrorKind, Store, publish};
 use signaldex::{ErrorKind, Index};
 
 use crate::fixture::{Fixture, SIGNALS, build, runtime, signal, titles};
@@ -21,7 +21,7 @@ fn race(
     directories: &[PathBuf],
     store: &Store,
     generation: u64,
-) -> Vec<signaldex::Result<Published>> {
+) -> Vec<signaldex::replicate::ReplicaResult<Published>> {
     let options = PublishOptions {
         generation: Some(generation),
         ..PublishOptions::default()
@@ -69,7 +69,7 @@ fn of_eight_publishers_of_different_content_one_wins_each_generation() {
                 "store {place}, generation {generation}: {told:?}"
             );
             for refused in told.iter().filter_map(|told| told.as_ref().err()) {
-                assert_eq!(refused.kind(), ErrorKind::Taken, "{refused}");
+                assert_eq!(refused.kind(), ReplicaErrorKind::Taken, "{refused}");
             }
             assert_eq!(
                 told.iter().filter(|told| told.is_err()).count(),
@@ -127,10 +127,14 @@ fn a_publisher_behind_the_newest_is_refused() {
         };
         assert!(publish_as(5).is_ok());
         let refused = publish_as(4).expect_err("refused");
-        assert_eq!(refused.kind(), ErrorKind::Taken, "{refused}");
+        assert_eq!(refused.kind(), ReplicaErrorKind::Taken, "{refused}");
         for generation in [0, u64::MAX] {
             let refused = publish_as(generation).expect_err("refused");
-            assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
+            assert_eq!(
+                refused.kind(),
+                ReplicaErrorKind::Index(ErrorKind::Invalid),
+                "{refused}"
+            );
         }
         assert!(publish_as(5).expect("the same").was_there);
     }

@@ -95,7 +95,7 @@ impl Dictionary {
         Record {
             rank,
             id: found.signal.id.get(),
-            title: text::terms(&found.signal.title).join(" "),
+            title: title_of(&found.signal.title),
             facets: Facet::ALL.map(number),
             company: self.companies[found.company.slug.as_ref()],
             day: found.signal.date.map(day_number),
@@ -120,4 +120,16 @@ fn number(numbers: &mut HashMap<String, u32>, name: &str, first: u32) {
         let next = numbers.len() as u32 + first;
         numbers.insert(name.to_owned(), next);
     }
+}
+
+/// The terms of a title, with spaces between them. Alternates follow, each after a `_`, which no phrase has.
+fn title_of(title: &str) -> String {
+    let mut terms = text::terms(title).join(" ");
+    for word in text::words(title) {
+        for alternate in &word[1..] {
+            terms.push_str(" _ ");
+            terms.push_str(alternate);
+        }
+    }
+    terms
 }

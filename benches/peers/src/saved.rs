@@ -165,8 +165,8 @@ fn query_of(search: &Search) -> Query {
 
 fn document_of(signal: &Signal<'_>, company: &Company<'_>) -> Document {
     let mut document = Document::new();
-    for term in text::terms(&signal.title) {
-        document = document.with_value("title", term);
+    for form in text::words(&signal.title).into_iter().flatten() {
+        document = document.with_value("title", form);
     }
     document = document.with_value("slug", &*company.slug);
     for name in ["country", "industry", "size", "categories"] {

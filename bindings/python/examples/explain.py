@@ -29,8 +29,8 @@ def search(snapshot: Snapshot, query: Query, today: date) -> Page:
         # Several times the cost of the search itself: only for what is slow anyway.
         plan = snapshot.explain(query, today)
         log.warning("slow search: %s took %s\n%s", query.filter.canonical, took, plan)
-        for value in plan.unknown:
-            log.warning("no signal has %s=%s", value.parameter, value.value)
+        for hint in plan.hints:
+            log.warning(hint)
     return page
 
 

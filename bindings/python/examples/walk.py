@@ -9,7 +9,7 @@ def main() -> None:
 
     # An export: an iterator that holds some hundred signals, whatever matches.
     exported = 0
-    for item in snapshot.matches("q=raises", sample.AS_OF, "oldest_first"):
+    for item in snapshot.matches("q=raises", sample.AS_OF, "oldest"):
         print(item.signal.id, item.signal.title, sep="\t")
         exported += 1
     assert exported == snapshot.count("q=raises", sample.AS_OF)

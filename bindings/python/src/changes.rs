@@ -48,7 +48,10 @@ pub(crate) fn read_position(position: &Bound<'_, PyAny>) -> PyResult<Position> {
         return Ok(position.get().0);
     }
     let Ok(text) = position.extract::<String>() else {
-        return Err(PyTypeError::new_err("a Position or its text is wanted"));
+        let given = position.get_type().name()?;
+        return Err(PyTypeError::new_err(format!(
+            "since: a Position or its text is wanted, not {given}"
+        )));
     };
     Position::parse(&text).map_err(|error| errors::invalid_position(position.py(), error))
 }

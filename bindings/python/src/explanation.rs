@@ -1,10 +1,9 @@
 //! Plans as dataclasses.
 
 use pyo3::prelude::*;
-use pyo3::types::PyList;
-use signaldex::{
-    ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation, UnknownValue,
-};
+use pyo3::types::{PyDict, PyList};
+use signaldex::query::NamedCompanies;
+use signaldex::{ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
 
 use crate::records::new_record;
 
@@ -18,7 +17,8 @@ pub(crate) fn explanation<'py>(
         .map(|explained| segment(py, explained));
     let fields = (
         &explained.query,
-        unknown_values(py, &explained.unknown)?,
+        named_companies(py, &explained.companies)?,
+        &explained.hints,
         PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)?,
         explained.matches,
         explained.page_length,
@@ -29,18 +29,17 @@ pub(crate) fn explanation<'py>(
     new_record(py, "Explanation", fields)
 }
 
-pub(crate) fn unknown_values<'py>(
+/// A dictionary from items of `companies` to the slugs of the companies that each is.
+fn named_companies<'py>(
     py: Python<'py>,
-    unknown: &[UnknownValue],
-) -> PyResult<Bound<'py, PyList>> {
-    let values = unknown.iter().map(|unknown| {
-        new_record(
-            py,
-            "UnknownValue",
-            (unknown.parameter.name(), &unknown.value),
-        )
-    });
-    PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)
+    companies: &[NamedCompanies],
+) -> PyResult<Bound<'py, PyDict>> {
+    let named = PyDict::new(py);
+    for item in companies {
+        let slugs = item.companies.iter().map(|company| company.slug.as_str());
+        named.set_item(&item.item, PyList::new(py, slugs.collect::<Vec<_>>())?)?;
+    }
+    Ok(named)
 }
 
 fn segment<'py>(py: Python<'py>, explained: &SegmentExplanation) -> PyResult<Bound<'py, PyAny>> {

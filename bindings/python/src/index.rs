@@ -5,12 +5,14 @@ use std::time::SystemTime;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use signaldex::{Added, Index, IndexBuilder, Refreshed};
-use time::{Date, UtcDateTime};
+use signaldex::json::RecordKind;
+use signaldex::{Index, IndexBuilder, Refreshed};
+use time::UtcDateTime;
 
-use crate::arrow::TableKind;
+use crate::arrow::Renames;
 use crate::changes::{PyChanges, PyPosition};
-use crate::loading::{LoadOptions, load};
+use crate::dates::Today;
+use crate::loading::{ReadOptions, load};
 use crate::matches::PyMatches;
 use crate::page::PyPage;
 use crate::snapshot::PySnapshot;
@@ -67,7 +69,7 @@ impl PyIndex {
             None => PyIndexBuilder::in_memory(true, None),
         };
         let files = (Some(companies), Some(signals));
-        load(py, &builder.0, files, &LoadOptions::read(options)?)?;
+        load(py, &builder.0, files, &ReadOptions::read(options)?, true)?;
         builder.finish(py)
     }
 
@@ -104,52 +106,71 @@ impl PyIndex {
     }
 
     /// As ``Snapshot.search``, of the newest snapshot.
-    fn search(&self, py: Python<'_>, query: &Bound<'_, PyAny>, today: Date) -> PyResult<PyPage> {
+    #[pyo3(signature = (query, today = None))]
+    fn search(
+        &self,
+        py: Python<'_>,
+        query: &Bound<'_, PyAny>,
+        today: Option<Today>,
+    ) -> PyResult<PyPage> {
         self.newest().search(py, query, today)
     }
 
     /// As ``Snapshot.matches``, of the newest snapshot.
-    #[pyo3(signature = (filter, today, order = "newest_first"))]
-    fn matches(&self, filter: &Bound<'_, PyAny>, today: Date, order: &str) -> PyResult<PyMatches> {
+    #[pyo3(signature = (filter, today = None, order = "newest"))]
+    fn matches(
+        &self,
+        filter: &Bound<'_, PyAny>,
+        today: Option<Today>,
+        order: &str,
+    ) -> PyResult<PyMatches> {
         self.newest().matches(filter, today, order)
     }
 
     /// As ``Snapshot.count``, of the newest snapshot.
-    fn count(&self, py: Python<'_>, filter: &Bound<'_, PyAny>, today: Date) -> PyResult<u64> {
+    #[pyo3(signature = (filter, today = None))]
+    fn count(
+        &self,
+        py: Python<'_>,
+        filter: &Bound<'_, PyAny>,
+        today: Option<Today>,
+    ) -> PyResult<u64> {
         self.newest().count(py, filter, today)
     }
 
     /// As ``Snapshot.facets``, of the newest snapshot.
-    #[pyo3(signature = (filter, today, facets = None))]
+    #[pyo3(signature = (filter, today = None, facets = None))]
     fn facets<'py>(
         &self,
         py: Python<'py>,
         filter: &Bound<'py, PyAny>,
-        today: Date,
+        today: Option<Today>,
         facets: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         self.newest().facets(py, filter, today, facets)
     }
 
     /// As ``Snapshot.explain``, of the newest snapshot.
+    #[pyo3(signature = (query, today = None))]
     fn explain<'py>(
         &self,
         py: Python<'py>,
         query: &Bound<'py, PyAny>,
-        today: Date,
+        today: Option<Today>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.newest().explain(py, query, today)
     }
 
     /// As ``Snapshot.changes``, of the newest snapshot.
+    #[pyo3(signature = (filter, since, today = None))]
     fn changes(
         &self,
         py: Python<'_>,
         filter: &Bound<'_, PyAny>,
-        today: Date,
         since: &Bound<'_, PyAny>,
+        today: Option<Today>,
     ) -> PyResult<PyChanges> {
-        self.newest().changes(py, filter, today, since)
+        self.newest().changes(py, filter, since, today)
     }
 
     /// As ``Snapshot.position``, of the newest snapshot.
@@ -238,17 +259,33 @@ impl PyIndexBuilder {
     }
 
     /// Adds the companies of a table or an iterable; returns how many. Those before an error stay added.
-    fn add_companies(&self, py: Python<'_>, companies: &Bound<'_, PyAny>) -> PyResult<u64> {
-        self.0.add_all(py, companies, TableKind::Companies)
+    ///
+    /// The columns of a table have the names of the fields of ``Company``, in any spelling as headers of files;
+    /// ``rename={"theirs": "ours"}`` names a column otherwise, and ``None`` leaves one out.
+    #[pyo3(signature = (companies, *, rename = None))]
+    fn add_companies(
+        &self,
+        py: Python<'_>,
+        companies: &Bound<'_, PyAny>,
+        rename: Option<Renames>,
+    ) -> PyResult<u64> {
+        self.0.add_all(py, companies, RecordKind::Company, rename)
     }
 
     /// Adds the signals of a table or an iterable; returns how many. Those before an error stay added.
     ///
     /// The columns of a table are ``id``, ``company_slug``, ``title`` and the other fields of ``Signal``, with
     /// ``funding_stage``, ``funding_amount``, ``funding_currency``, ``hiring_type``, ``job_function``,
-    /// ``seniority``, ``employment_type`` and ``work_arrangement`` for those of its inner records.
-    fn add_signals(&self, py: Python<'_>, signals: &Bound<'_, PyAny>) -> PyResult<u64> {
-        self.0.add_all(py, signals, TableKind::Signals)
+    /// ``seniority``, ``employment_type`` and ``work_arrangement`` for those of its inner records; ``rename`` as
+    /// for companies.
+    #[pyo3(signature = (signals, *, rename = None))]
+    fn add_signals(
+        &self,
+        py: Python<'_>,
+        signals: &Bound<'_, PyAny>,
+        rename: Option<Renames>,
+    ) -> PyResult<u64> {
+        self.0.add_all(py, signals, RecordKind::Signal, rename)
     }
 
     /// Adds all companies and signals of a generated corpus.
@@ -267,8 +304,8 @@ impl PyIndexBuilder {
 
     /// Loads files of JSON lines or CSV, plain or compressed with gzip or zstd.
     ///
-    /// ``on_invalid="skip"`` counts invalid records and goes on, ``rename={"theirs": "ours"}`` renames fields,
-    /// ``strict=True`` rejects records with fields that no record has.
+    /// The options of the command line are keyword arguments: ``decimal=","``, ``date_format=["%d.%m.%Y"]``,
+    /// ``strict=True``. ``on_invalid="skip"`` is ``skip_invalid=True``; ``rename={"theirs": "ours"}`` renames fields.
     #[pyo3(signature = (companies = None, signals = None, **options))]
     fn load<'py>(
         &self,
@@ -281,7 +318,8 @@ impl PyIndexBuilder {
             py,
             &self.0,
             (companies, signals),
-            &LoadOptions::read(options)?,
+            &ReadOptions::read(options)?,
+            true,
         )
     }
 
@@ -295,9 +333,6 @@ impl PyIndexBuilder {
     }
 }
 
-fn added_name(added: Added) -> &'static str {
-    match added {
-        Added::New => "new",
-        Added::Replaced => "replaced",
-    }
+fn added_name(is_replaced: bool) -> &'static str {
+    if is_replaced { "replaced" } else { "new" }
 }

@@ -4,10 +4,14 @@
 //! for users is in `python/signaldex/_native.pyi`. The interpreter's lock is released (`Python::detach`) wherever
 //! the engine works; what is shared between threads is locked in a way that cannot wait for that lock.
 
+mod arguments;
 mod arrow;
 mod changes;
+mod dates;
+mod dump;
 mod errors;
 mod explanation;
+mod html;
 mod index;
 mod json;
 mod loading;
@@ -51,7 +55,7 @@ mod _native {
     #[pymodule_export]
     use crate::synthetic::{PyCorpus, sample_index};
     #[pymodule_export]
-    use crate::text::{fold_value, terms, tidy};
+    use crate::text::{fold_value, terms, tidy, words};
     #[pymodule_export]
     use crate::writer::PyWriter;
 
@@ -59,6 +63,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("SAMPLE_AS_OF", signaldex::sample::AS_OF)?;
         module.add("SAMPLE_COMPANIES", signaldex::sample::COMPANIES)?;
         module.add("SAMPLE_SIGNALS", signaldex::sample::SIGNALS)?;

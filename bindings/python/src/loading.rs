@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
-use signaldex::json::{Loader, OnInvalid, Rejected, Sink};
+use pyo3::types::{PyDict, PyList, PyString};
+use signaldex::json::{LoadOptions, Loader, Rejected, Sink};
 
 use crate::records::new_record;
 use crate::writer::Closeable;
@@ -15,50 +15,84 @@ use crate::writer::Closeable;
 const REJECTIONS_MAX: usize = 100;
 
 /// How files are read.
-#[derive(Default)]
-pub(crate) struct LoadOptions {
-    on_invalid: OnInvalid,
-    rename: HashMap<String, String>,
-    strict: bool,
-}
+pub(crate) struct ReadOptions(LoadOptions);
 
-impl LoadOptions {
-    /// The options of keyword arguments.
-    pub(crate) fn read(arguments: Option<&Bound<'_, PyDict>>) -> PyResult<LoadOptions> {
+/// Whether an invalid record stops a load.
+const ON_INVALID: &str = "on_invalid";
+
+/// Names of ours and theirs, as a dictionary.
+const RENAME: &str = "rename";
+
+impl ReadOptions {
+    /// The options of keyword arguments: those of the command line with underscores, a list where one may be given
+    /// several times, and `True` where it has no value.
+    pub(crate) fn read(arguments: Option<&Bound<'_, PyDict>>) -> PyResult<ReadOptions> {
         let mut options = LoadOptions::default();
         for (name, value) in arguments.into_iter().flat_map(|arguments| arguments.iter()) {
-            match &*name.extract::<String>()? {
-                "on_invalid" => options.on_invalid = on_invalid_of(&value.extract::<String>()?)?,
-                "rename" => options.rename = value.extract()?,
-                "strict" => options.strict = value.extract()?,
-                other => {
-                    return Err(PyTypeError::new_err(format!(
-                        "there is no option {other:?}"
-                    )));
+            let name: String = name.extract()?;
+            match &*name {
+                ON_INVALID => {
+                    if skips(&value.extract::<String>()?)? {
+                        set(&mut options, "skip_invalid", "")?;
+                    }
                 }
+                RENAME => {
+                    for (theirs, ours) in value.extract::<HashMap<String, Option<String>>>()? {
+                        set(
+                            &mut options,
+                            "map",
+                            &format!("{theirs}={}", ours.unwrap_or_default()),
+                        )?;
+                    }
+                }
+                _ => set_all(&mut options, &name, &value)?,
             }
         }
-        Ok(options)
+        Ok(ReadOptions(options))
     }
 }
 
-/// Whether an invalid record stops a load, by its name in Python.
-fn on_invalid_of(name: &str) -> PyResult<OnInvalid> {
+fn set_all(options: &mut LoadOptions, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    if let Ok(is_given) = value.extract::<bool>() {
+        return if is_given {
+            set(options, name, "")
+        } else {
+            Ok(())
+        };
+    }
+    let values = match value.extract::<Vec<String>>() {
+        Ok(values) if !value.is_instance_of::<PyString>() => values,
+        _ => vec![value.str()?.to_string()],
+    };
+    for value in values {
+        set(options, name, &value)?;
+    }
+    Ok(())
+}
+
+fn set(options: &mut LoadOptions, name: &str, value: &str) -> PyResult<()> {
+    let set = options.set(&name.replace('_', "-"), value);
+    set.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
+}
+
+/// Whether invalid records are skipped, by the name in Python.
+fn skips(name: &str) -> PyResult<bool> {
     match name {
-        "stop" => Ok(OnInvalid::Stop),
-        "skip" => Ok(OnInvalid::Skip),
+        "stop" => Ok(false),
+        "skip" => Ok(true),
         other => Err(PyValueError::new_err(format!(
             "{other:?} is neither stop nor skip"
         ))),
     }
 }
 
-/// Loads the files that are given, companies first.
+/// Loads the files that are given, companies first; into a new index, ids can be made.
 pub(crate) fn load<'py, T: Sink + Send>(
     py: Python<'py>,
     sink: &Closeable<T>,
     (companies, signals): (Option<PathBuf>, Option<PathBuf>),
-    options: &LoadOptions,
+    options: &ReadOptions,
+    is_new: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     if companies.is_none() && signals.is_none() {
         return Err(PyTypeError::new_err(
@@ -67,32 +101,26 @@ pub(crate) fn load<'py, T: Sink + Send>(
     }
     let mut rejections: Vec<Rejected> = Vec::new();
     let (report, unknown) = sink.try_with(py, |sink| {
-        let mut loader = Loader::new(options.on_invalid).on_rejected(|rejected| {
+        let loader = Loader::with_options(options.0.clone());
+        let loader = if is_new { loader.making_ids() } else { loader };
+        let mut loader = loader.on_rejected(|rejected| {
             if rejections.len() < REJECTIONS_MAX {
                 rejections.push(rejected.clone());
             }
         });
-        for (theirs, ours) in &options.rename {
-            loader = loader.renamed(theirs, ours)?;
-        }
-        if options.strict {
-            loader = loader.strict();
-        }
-        if let Some(companies) = companies {
-            loader.companies(companies, sink)?;
-        }
-        if let Some(signals) = signals {
-            loader.signals(signals, sink)?;
-        }
+        loader.load(companies.as_deref(), signals.as_deref(), sink)?;
         Ok((loader.report(), loader.unknown_fields()))
     })?;
-    let rejections = rejections.iter().map(|rejected| {
-        let (field, reason) = (rejected.error.field(), rejected.error.reason());
+    let faults = rejections
+        .iter()
+        .flat_map(|rejected| rejected.errors.iter().map(move |error| (rejected, error)));
+    let rejections = faults.map(|(rejected, error)| {
         let fields = (
             rejected.path.to_string_lossy(),
             rejected.line,
-            field,
-            reason,
+            error.field(),
+            error.value(),
+            error.reason(),
         );
         new_record(py, "Rejected", fields)
     });
@@ -113,6 +141,7 @@ pub(crate) fn load<'py, T: Sink + Send>(
         report.rejected,
         report.companies_rejected,
         report.signals_without_company,
+        report.nulled,
         PyList::new(py, rejections.collect::<PyResult<Vec<_>>>()?)?,
         PyList::new(py, unknown.collect::<PyResult<Vec<_>>>()?)?,
     );

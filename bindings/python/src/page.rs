@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyList};
+use pyo3::types::{PyCapsule, PyIterator, PyList};
 use signaldex::{Item, Page, Snapshot};
 
-use crate::{errors, records};
+use crate::arrow::{self, ColumnNames, PyArrowStream, Streamed};
+use crate::{errors, html, records};
 
 /// The signals that a query asked for, by id, and where to go on. It keeps the snapshot it was found in.
 #[pyclass(name = "Page", module = "signaldex", frozen)]
@@ -48,6 +49,71 @@ impl PyPage {
         self.records_in(py, &self.snapshot, records::row)
     }
 
+    /// Some columns of the records as Arrow, or those of items.
+    #[pyo3(signature = (columns = None, batch_rows = 65536))]
+    fn arrow(&self, columns: Option<ColumnNames>, batch_rows: usize) -> PyResult<PyArrowStream> {
+        let streamed = Streamed::Page(self.page.clone(), Arc::clone(&self.snapshot));
+        PyArrowStream::new(streamed, columns, batch_rows)
+    }
+
+    /// The records as a ``pyarrow.Table``, with the columns of items, or those wanted.
+    ///
+    /// ``company_country`` and the other fields of the company are columns, too, and so are ``hiring_type``,
+    /// ``job_function``, ``seniority``, ``employment_type`` and ``work_arrangement``.
+    #[pyo3(signature = (columns = None))]
+    fn to_arrow<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Option<ColumnNames>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arrow::to_arrow(py, self.arrow(columns, arrow::BATCH_ROWS)?)
+    }
+
+    /// The records as a ``polars.DataFrame``; columns as for ``to_arrow``.
+    #[pyo3(signature = (columns = None))]
+    fn to_polars<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Option<ColumnNames>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arrow::to_polars(py, self.arrow(columns, arrow::BATCH_ROWS)?)
+    }
+
+    /// The records as a ``pandas.DataFrame``; columns as for ``to_arrow``. Needs pyarrow, too.
+    ///
+    /// ``date`` is an instant at midnight, as pandas has days; ``company_employees`` and ``company_founded_year`` are
+    /// whole numbers that may be missing.
+    #[pyo3(signature = (columns = None))]
+    fn to_pandas<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Option<ColumnNames>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arrow::to_pandas(py, self.arrow(columns, arrow::BATCH_ROWS)?)
+    }
+
+    /// The columns of items through Arrow's C data interface.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        self.arrow(None, arrow::BATCH_ROWS)?
+            .__arrow_c_stream__(py, requested_schema)
+    }
+
+    /// Raises ``TypeError``: frames are made by ``to_pandas`` and ``to_polars``.
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__(
+        &self,
+        dtype: Option<&Bound<'_, PyAny>>,
+        copy: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let _ = (dtype, copy);
+        Err(arrow::no_array("Page"))
+    }
+
     /// What ``Query(cursor=...)`` takes for the next page; ``None`` on the last.
     #[getter]
     fn next_cursor(&self) -> Option<String> {
@@ -87,6 +153,18 @@ impl PyPage {
     }
 
     fn __repr__(&self) -> String {
-        format!("<{:?}>", self.page)
+        let next = self.page.next_cursor();
+        let next = next.map(|cursor| format!(", next_cursor='{cursor}'"));
+        let signals = html::signals(self.page.len() as u64);
+        format!("<Page: {signals}{}>", next.unwrap_or_default())
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let items = py.detach(|| self.snapshot.records(&self.page));
+        let items = items.map_err(|error| errors::of_library(py, &error))?;
+        let next = self.page.next_cursor();
+        let next = next.map_or("", |_| ", and there are more");
+        let caption = format!("{}{next}", html::signals(items.len() as u64));
+        Ok(html::table(&items, &caption))
     }
 }

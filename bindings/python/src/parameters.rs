@@ -11,6 +11,8 @@ use signaldex::text::nearest_name;
 use signaldex::{Currency, SignalId, SizeBucket};
 use time::Date;
 
+use crate::arguments::{self, list_of};
+use crate::dates;
 use crate::errors::{self, QueryError};
 use crate::query::{PyCursor, PyQuery, facet_of, order_of};
 use crate::records;
@@ -29,7 +31,12 @@ pub(crate) fn build(
         .into_iter()
         .flat_map(|parameters| parameters.iter())
     {
-        built.set(&name.cast::<PyString>()?.to_cow()?, &value)?;
+        let name = name.cast::<PyString>()?.to_cow()?;
+        if name == "keywords" && parameters.is_some_and(|all| all.contains("q").unwrap_or(true)) {
+            return Err(PyTypeError::new_err("q and keywords are one parameter"));
+        }
+        let set = built.set(&name, &value);
+        set.map_err(|error| arguments::named(py, &name, error))?;
     }
     let Parameters {
         builder,
@@ -50,7 +57,8 @@ struct Parameters {
 }
 
 /// The names of parameters in Python: those of the builder's methods.
-const PARAMETER_NAMES: [&str; 33] = [
+const PARAMETER_NAMES: [&str; 34] = [
+    "q",
     "keywords",
     "all",
     "exact",
@@ -100,7 +108,7 @@ impl Parameters {
             None => String::new(),
         };
         Err(PyTypeError::new_err(format!(
-            "there is no parameter {name:?}{hint}"
+            "{name}: there is no parameter of that name{hint}"
         )))
     }
 
@@ -112,7 +120,7 @@ impl Parameters {
     fn set_text(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         type Setter = fn(QueryBuilder, Option<&str>) -> QueryBuilder;
         let setter: Setter = match name {
-            "keywords" => |builder, text| builder.keywords(text),
+            "q" | "keywords" => |builder, text| builder.keywords(text),
             "all" => |builder, text| builder.all(text),
             "exact" => |builder, text| builder.exact(text),
             "any" => |builder, text| builder.any(text),
@@ -134,7 +142,8 @@ impl Parameters {
         if value.is_none() {
             self.change(|builder| setter(builder, None));
         } else {
-            let text = value.cast::<PyString>()?.to_cow()?;
+            let text = value.cast::<PyString>().map_err(|_| no_text(value))?;
+            let text = text.to_cow()?;
             self.change(|builder| setter(builder, Some(&text)));
         }
         Ok(true)
@@ -171,11 +180,11 @@ impl Parameters {
             }
             "date_ranges" => self.set_date_ranges(value)?,
             "date_from" => {
-                let date: Option<Date> = value.extract()?;
+                let date = day(value)?;
                 self.change(|builder| builder.date_from(date));
             }
             "date_to" => {
-                let date: Option<Date> = value.extract()?;
+                let date = day(value)?;
                 self.change(|builder| builder.date_to(date));
             }
             "funding_currency" => {
@@ -304,16 +313,14 @@ impl Parameters {
     }
 }
 
-/// The items of a list, of any iterable but a single text; none for `None`.
-fn list_of<'py, T>(
-    value: &Bound<'py, PyAny>,
-    read: impl Fn(&Bound<'py, PyAny>) -> PyResult<T>,
-) -> PyResult<Vec<T>> {
-    if value.is_none() {
-        return Ok(Vec::new());
+/// A day; none for `None`.
+fn day(value: &Bound<'_, PyAny>) -> PyResult<Option<Date>> {
+    (!value.is_none()).then(|| dates::day(value)).transpose()
+}
+
+fn no_text(given: &Bound<'_, PyAny>) -> PyErr {
+    match given.get_type().name() {
+        Ok(given) => PyTypeError::new_err(format!("a text is wanted, not {given}")),
+        Err(error) => error,
     }
-    if value.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("a list is wanted, not a text"));
-    }
-    value.try_iter()?.map(|item| read(&item?)).collect()
 }

@@ -1,12 +1,14 @@
 //! Queries, filters and cursors.
 
+use std::borrow::Cow;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use signaldex::query::{Cursor, InvalidQuery, Order, PARAMETERS, Start};
 use signaldex::{Facet, Filter, Query};
-use time::Date;
 
+use crate::dates::{Today, today_of};
 use crate::errors;
 use crate::parameters::build;
 use crate::records;
@@ -28,20 +30,10 @@ pub(crate) const FACETS: [(&str, Facet); 11] = [
 
 /// The order of a name.
 pub(crate) fn order_of(name: &str) -> PyResult<Order> {
-    match name {
-        "newest_first" => Ok(Order::NewestFirst),
-        "oldest_first" => Ok(Order::OldestFirst),
-        other => Err(PyValueError::new_err(format!(
-            "{other:?} is not an order; it is newest_first or oldest_first"
-        ))),
-    }
-}
-
-pub(crate) fn order_name(order: Order) -> &'static str {
-    match order {
-        Order::NewestFirst => "newest_first",
-        Order::OldestFirst => "oldest_first",
-    }
+    name.parse().map_err(|_| {
+        let names = Order::ALL.map(Order::as_str).join(", ");
+        PyValueError::new_err(format!("order: {name:?} is not an order; they are {names}"))
+    })
 }
 
 /// The facet of a name.
@@ -51,7 +43,7 @@ pub(crate) fn facet_of(name: &str) -> PyResult<Facet> {
     known.map(|(_, facet)| *facet).ok_or_else(|| {
         let names: Vec<&str> = FACETS.iter().map(|(name, _)| *name).collect();
         PyValueError::new_err(format!(
-            "{name:?} is not a facet; they are {}",
+            "facet: {name:?} is not a facet; they are {}",
             names.join(", ")
         ))
     })
@@ -72,7 +64,7 @@ impl PyQuery {
         build(py, Query::builder(), parameters)
     }
 
-    /// Reads a query string, within the limits of the HTTP API.
+    /// Reads a query string, or words without any ``name=``, within the limits of the HTTP API.
     #[staticmethod]
     fn parse(py: Python<'_>, query_string: &str) -> PyResult<PyQuery> {
         parse_query(py, query_string).map(PyQuery)
@@ -99,7 +91,7 @@ impl PyQuery {
     /// The order of the result.
     #[getter]
     fn order(&self) -> &'static str {
-        order_name(self.0.order())
+        self.0.order().as_str()
     }
 
     /// The maximum number of signals per page.
@@ -188,7 +180,7 @@ impl PyFilter {
         Ok(query.filter())
     }
 
-    /// Reads the filters of a query string.
+    /// Reads the filters of a query string, or words.
     #[staticmethod]
     fn parse(py: Python<'_>, query_string: &str) -> PyResult<PyFilter> {
         parse_filter(py, query_string).map(PyFilter)
@@ -201,12 +193,14 @@ impl PyFilter {
     }
 
     /// Whether a signal of a company is found: the meaning of a filter, in plain slow code.
+    #[pyo3(signature = (signal, company, today = None))]
     fn matches(
         &self,
         signal: &Bound<'_, PyAny>,
         company: &Bound<'_, PyAny>,
-        today: Date,
+        today: Option<Today>,
     ) -> PyResult<bool> {
+        let today = today_of(today);
         let signal = records::read_signal(signal)?;
         let company = records::read_company(company)?;
         Ok(self.0.matches(&signal, &company, today))
@@ -239,7 +233,7 @@ impl PyFilter {
             .collect()
     }
 
-    /// The words of titles that the filter looks for, analysed.
+    /// The words of titles that the filter looks for, analysed; prefix words with their star.
     fn title_words(&self) -> Vec<String> {
         self.0.title_words()
     }
@@ -291,7 +285,7 @@ impl PyCursor {
 
     /// What counts as today on all pages of the walk.
     #[getter]
-    fn day(&self) -> Date {
+    fn day(&self) -> time::Date {
         self.0.day()
     }
 
@@ -301,10 +295,16 @@ impl PyCursor {
         self.0.last_id().get()
     }
 
+    /// The last signal before the page, with its value if the order is by value: what ``Matches.after`` takes.
+    #[getter]
+    fn last(&self) -> String {
+        self.0.order().key_text(self.0.last())
+    }
+
     /// The order of the walk.
     #[getter]
     fn order(&self) -> &'static str {
-        order_name(self.0.order())
+        self.0.order().as_str()
     }
 
     fn __str__(&self) -> String {
@@ -330,11 +330,25 @@ fn hash(fingerprint: &[u8; 16]) -> u64 {
 }
 
 fn parse_query(py: Python<'_>, text: &str) -> PyResult<Query> {
-    valid(py, Query::from_query_string(text))
+    valid(py, Query::from_query_string(&query_string_of(text)))
 }
 
 fn parse_filter(py: Python<'_>, text: &str) -> PyResult<Filter> {
-    valid(py, Filter::from_query_string(text))
+    valid(py, Filter::from_query_string(&query_string_of(text)))
+}
+
+/// A query string as it is; words without any `name=` as those of `q`, encoded.
+fn query_string_of(text: &str) -> Cow<'_, str> {
+    let is_name = |name: &str| {
+        let mut bytes = name.bytes();
+        !name.is_empty() && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let mut parts = text.split('&').map(|part| part.split_once('='));
+    if text.trim().is_empty() || parts.any(|part| part.is_some_and(|(name, _)| is_name(name))) {
+        return Cow::Borrowed(text);
+    }
+    let encoded = text.bytes().map(|byte| format!("%{byte:02X}"));
+    Cow::Owned(format!("q={}", encoded.collect::<String>()))
 }
 
 fn valid<T>(py: Python<'_>, parsed: Result<T, InvalidQuery>) -> PyResult<T> {
@@ -350,9 +364,15 @@ pub(crate) fn with_query<T>(
         return run(&query.get().0);
     }
     let Ok(text) = query.cast::<PyString>() else {
-        return Err(wrong_type(query, "a Query or a query string"));
+        return Err(wrong_type(query, "query: a Query, a query string or words"));
     };
     run(&parse_query(query.py(), &text.to_cow()?)?)
+}
+
+/// Checks that a filter has what an order needs: a currency, if it is by amount.
+pub(crate) fn check_order(py: Python<'_>, filter: &Filter, order: Order) -> PyResult<()> {
+    let query = Query::of_filter(filter.clone(), order, 1);
+    valid(py, query.into_builder().build()).map(|_| ())
 }
 
 /// Calls `run` with the filter of an argument: a `Filter`, that of a `Query`, or a query string.
@@ -367,14 +387,17 @@ pub(crate) fn with_filter<T>(
         return run(query.get().0.filter());
     }
     let Ok(text) = filter.cast::<PyString>() else {
-        return Err(wrong_type(filter, "a Filter, a Query or a query string"));
+        return Err(wrong_type(
+            filter,
+            "filter: a Filter, a Query, a query string or words",
+        ));
     };
     run(&parse_filter(filter.py(), &text.to_cow()?)?)
 }
 
 fn wrong_type(given: &Bound<'_, PyAny>, wanted: &str) -> PyErr {
     match given.get_type().name() {
-        Ok(given) => PyTypeError::new_err(format!("{wanted} is wanted, not {given}")),
+        Ok(given) => PyTypeError::new_err(format!("{wanted} are wanted, not {given}")),
         Err(error) => error,
     }
 }

@@ -3,18 +3,19 @@
 use std::borrow::Cow;
 
 use pyo3::BoundObject;
-use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString, PyTuple, PyTzInfo};
+use pyo3::types::{PyDict, PyString, PyTuple};
+use signaldex::json::{ColumnSource, ColumnValue};
 use signaldex::{
     Change, Company, CompanyProfile, Currency, Found, Funding, Hiring, Item, MatchedSignal,
     ParseCurrencyError, Signal, SignalId,
 };
-use time::UtcDateTime;
+use time::{Date, UtcDateTime};
 
-use crate::errors;
+use crate::arrow::ChosenColumns;
+use crate::{dates, errors};
 
 const MODULE: &str = "signaldex._records";
 
@@ -191,41 +192,37 @@ pub(crate) fn matched<'py>(
     new_record(py, "MatchedSignal", fields)
 }
 
+/// The columns of an item, with their names as keys of dicts.
+type RowColumns = (ChosenColumns, Vec<Py<PyString>>);
+
+static ROW_COLUMNS: PyOnceLock<RowColumns> = PyOnceLock::new();
+
 /// An item as a flat dict, with the names and the order of the Arrow columns.
 pub(crate) fn row<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyAny>> {
-    let Item {
-        signal,
-        company_name,
-        ..
-    } = item;
+    let (columns, names) = ROW_COLUMNS.get_or_try_init(py, || {
+        let columns = ChosenColumns::of(None)?;
+        let names = columns.names.iter();
+        let names = names.map(|name| PyString::new(py, name).unbind()).collect();
+        Ok::<_, PyErr>((columns, names))
+    })?;
     let row = PyDict::new(py);
-    let of_funding = signal.funding.as_ref();
-    let currency = of_funding.and_then(|funding| funding.currency.as_ref());
-    row.set_item(intern!(py, "id"), signal.id.get())?;
-    row.set_item(intern!(py, "slug"), &*signal.slug)?;
-    row.set_item(intern!(py, "title"), &*signal.title)?;
-    row.set_item(intern!(py, "evidence"), signal.evidence.as_deref())?;
-    row.set_item(intern!(py, "category"), signal.category.as_deref())?;
-    row.set_item(intern!(py, "date"), signal.date)?;
-    row.set_item(intern!(py, "published_at"), signal.published_at)?;
-    row.set_item(intern!(py, "updated_at"), signal.updated_at)?;
-    row.set_item(intern!(py, "company_slug"), &*signal.company_slug)?;
-    row.set_item(intern!(py, "company_name"), &**company_name)?;
-    row.set_item(intern!(py, "activity_url"), signal.activity_url.as_deref())?;
-    row.set_item(intern!(py, "author_name"), signal.author_name.as_deref())?;
-    row.set_item(intern!(py, "author_title"), signal.author_title.as_deref())?;
-    row.set_item(intern!(py, "author_url"), signal.author_url.as_deref())?;
-    let stage = of_funding.and_then(|funding| funding.stage.as_deref());
-    row.set_item(intern!(py, "funding_stage"), stage)?;
-    row.set_item(
-        intern!(py, "funding_amount"),
-        of_funding.and_then(|funding| funding.amount),
-    )?;
-    row.set_item(
-        intern!(py, "funding_currency"),
-        currency.map(Currency::as_str),
-    )?;
+    for (name, value) in names.iter().zip(columns.values(ColumnSource::from(item))) {
+        row.set_item(name, column_value(py, value)?)?;
+    }
     Ok(row.into_any())
+}
+
+/// The value of a column.
+fn column_value<'py>(py: Python<'py>, value: ColumnValue<'_>) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        ColumnValue::Null => Ok(py.None().into_bound(py)),
+        ColumnValue::Id(id) => object(py, id.get()),
+        ColumnValue::Text(text) => object(py, text),
+        ColumnValue::Day(day) => object(py, day),
+        ColumnValue::Instant(instant) => object(py, instant),
+        ColumnValue::Whole(number) => object(py, number),
+        ColumnValue::Amount(amount) => object(py, amount),
+    }
 }
 
 /// The id of a number.
@@ -239,7 +236,12 @@ pub(crate) fn read_id(number: &Bound<'_, PyAny>) -> PyResult<SignalId> {
         Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(number.py()) => {
             Err(out_of_range())
         }
-        Err(error) => Err(error),
+        Err(_) => {
+            let given = number.get_type().name()?;
+            Err(PyTypeError::new_err(format!(
+                "id: a whole number is wanted, not {given}"
+            )))
+        }
     }
 }
 
@@ -273,14 +275,28 @@ impl<'py> Attributes<'_, 'py> {
         if value.is_none() {
             return Ok(None);
         }
-        let py = value.py();
-        if value.getattr(intern!(py, "tzinfo"))?.is_none() {
+        let instant = dates::instant(&value).map_err(|error| self.named(name, &error))?;
+        instant.map(Some).ok_or_else(|| {
             let reason = "an instant needs a time zone, such as datetime.timezone.utc";
-            return Err(errors::invalid_field(py, name, reason));
+            errors::invalid_field(value.py(), name, reason)
+        })
+    }
+
+    /// A day; `None` where there is none.
+    fn day(&self, name: &str) -> PyResult<Option<Date>> {
+        let value = self.0.getattr(name)?;
+        let day = (!value.is_none()).then(|| dates::day(&value)).transpose();
+        day.map_err(|error| self.named(name, &error))
+    }
+
+    /// The error of a field: one of its type, or of its value.
+    fn named(&self, name: &str, error: &PyErr) -> PyErr {
+        let py = self.0.py();
+        let reason = error.value(py).to_string();
+        if error.is_instance_of::<PyValueError>(py) {
+            return errors::invalid_field(py, name, &reason);
         }
-        let utc = PyTzInfo::utc(py)?;
-        let value = value.call_method1(intern!(py, "astimezone"), (utc,))?;
-        value.extract().map(Some)
+        PyTypeError::new_err(format!("{name}: {reason}"))
     }
 
     /// The record of an attribute; `None` where there is none.
@@ -313,7 +329,7 @@ pub(crate) fn read_signal(record: &Bound<'_, PyAny>) -> PyResult<Signal<'static>
     signal.slug = attributes.text("slug")?;
     signal.evidence = attributes.optional("evidence")?;
     signal.category = attributes.optional("category")?;
-    signal.date = attributes.value("date")?;
+    signal.date = attributes.day("date")?;
     signal.published_at = attributes.instant("published_at")?;
     signal.updated_at = attributes.instant("updated_at")?;
     signal.activity_url = attributes.optional("activity_url")?;
@@ -347,13 +363,13 @@ fn read_funding(record: &Bound<'_, PyAny>) -> PyResult<Funding<'static>> {
 
 /// What is wrong with a field.
 pub(crate) struct RecordFieldError {
-    pub(crate) field: &'static str,
+    pub(crate) field: String,
     pub(crate) reason: String,
 }
 
 impl RecordFieldError {
     fn into_python(self, py: Python<'_>) -> PyErr {
-        errors::invalid_field(py, self.field, &self.reason)
+        errors::invalid_field(py, &self.field, &self.reason)
     }
 }
 
@@ -361,7 +377,7 @@ impl RecordFieldError {
 pub(crate) fn amount(amount: Option<f64>) -> Result<Option<f64>, RecordFieldError> {
     match amount {
         Some(amount) if !(amount.is_finite() && amount >= 0.0) => Err(RecordFieldError {
-            field: "funding.amount",
+            field: "funding.amount".to_owned(),
             reason: format!("{amount} is not a finite number of at least 0"),
         }),
         _ => Ok(amount),
@@ -372,7 +388,7 @@ pub(crate) fn amount(amount: Option<f64>) -> Result<Option<f64>, RecordFieldErro
 pub(crate) fn currency(code: &str) -> Result<Currency, RecordFieldError> {
     code.parse()
         .map_err(|error: ParseCurrencyError| RecordFieldError {
-            field: "funding.currency",
+            field: "funding.currency".to_owned(),
             reason: error.to_string(),
         })
 }

@@ -9,6 +9,7 @@ use signaldex::{Filter, Position, SavedSearches};
 use time::Date;
 
 use crate::changes::{PyMatchedSignals, read_position};
+use crate::dates::{Today, today_of};
 use crate::query::{PyFilter, with_filter};
 use crate::snapshot::PySnapshot;
 use crate::stream::{Owner, Stream};
@@ -53,11 +54,13 @@ impl PySavedSearches {
 
     /// No searches yet. How frequent values are is sampled from an index, which makes matching faster.
     #[staticmethod]
+    #[pyo3(signature = (snapshot, today = None))]
     fn for_index(
         py: Python<'_>,
         snapshot: &Bound<'_, PySnapshot>,
-        today: Date,
+        today: Option<Today>,
     ) -> PyResult<PySavedSearches> {
+        let today = today_of(today);
         let snapshot = &snapshot.get().0;
         let searches = py.detach(|| SavedSearches::for_index(snapshot, today));
         let searches = searches.map_err(|error| errors::of_library(py, &error))?;
@@ -98,13 +101,15 @@ impl PySavedSearches {
     }
 
     /// The names of the searches that a signal matches, in the order in which they were saved.
+    #[pyo3(signature = (signal, company, today = None))]
     fn matches(
         &self,
         py: Python<'_>,
         signal: &Bound<'_, PyAny>,
         company: &Bound<'_, PyAny>,
-        today: Date,
+        today: Option<Today>,
     ) -> PyResult<Vec<String>> {
+        let today = today_of(today);
         let signal = records::read_signal(signal)?;
         let company = records::read_company(company)?;
         let searches = self.lock(py)?;
@@ -113,25 +118,28 @@ impl PySavedSearches {
     }
 
     /// Which searches match what has changed since a position.
+    #[pyo3(signature = (snapshot, since, today = None))]
     fn matching(
         &self,
         py: Python<'_>,
         snapshot: &Bound<'_, PySnapshot>,
         since: &Bound<'_, PyAny>,
-        today: Date,
+        today: Option<Today>,
     ) -> PyResult<PyMatchedSignals> {
-        self.stream(py, (snapshot.get(), None), &read_position(since)?, today)
+        let (since, today) = (read_position(since)?, today_of(today));
+        self.stream(py, (snapshot.get(), None), &since, today)
     }
 
     /// As ``matching``, without the searches that a signal matched in the earlier snapshot.
+    #[pyo3(signature = (before, after, today = None))]
     fn newly_matching(
         &self,
         py: Python<'_>,
         before: &Bound<'_, PySnapshot>,
         after: &Bound<'_, PySnapshot>,
-        today: Date,
+        today: Option<Today>,
     ) -> PyResult<PyMatchedSignals> {
-        let (before, after) = (before.get(), after.get());
+        let (before, after, today) = (before.get(), after.get(), today_of(today));
         self.stream(py, (after, Some(before)), &before.0.position(), today)
     }
 

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use signaldex::{Facet, Result, Snapshot};
-use time::Date;
 
 use crate::changes::{PyChanges, PyPosition, read_position};
+use crate::dates::{Today, today_of};
 use crate::matches::PyMatches;
 use crate::page::PyPage;
-use crate::query::{FACETS, facet_of, order_of, with_filter, with_query};
+use crate::query::{FACETS, check_order, facet_of, order_of, with_filter, with_query};
 use crate::records::{self, new_record};
 use crate::stream::{MatchOptions, Owner, PyIterator, Stream};
-use crate::{errors, explanation};
+use crate::{dump, errors, explanation};
 
 /// The state of an index between two commits. It never changes.
 #[pyclass(name = "Snapshot", module = "signaldex", frozen)]
@@ -23,14 +23,16 @@ pub(crate) struct PySnapshot(pub(crate) Arc<Snapshot>);
 impl PySnapshot {
     /// The page of signals that a query asks for.
     ///
-    /// ``today`` is the UTC date; if the query has a cursor, the day of the first page is used instead.
+    /// ``today`` is the UTC date unless given; if the query has a cursor, the day of the first page is used instead.
     /// Cost: a few microseconds if matches are common.
+    #[pyo3(signature = (query, today = None))]
     pub(crate) fn search(
         &self,
         py: Python<'_>,
         query: &Bound<'_, PyAny>,
-        today: Date,
+        today: Option<Today>,
     ) -> PyResult<PyPage> {
+        let today = today_of(today);
         with_query(query, |query| {
             Ok(PyPage {
                 page: ask(py, || self.0.search(query, today))?,
@@ -49,26 +51,34 @@ impl PySnapshot {
     }
 
     /// The pages of a query, from the one that it asks for to the last.
-    pub(crate) fn pages(&self, query: &Bound<'_, PyAny>, today: Date) -> PyResult<PyIterator> {
+    #[pyo3(signature = (query, today = None))]
+    pub(crate) fn pages(
+        &self,
+        query: &Bound<'_, PyAny>,
+        today: Option<Today>,
+    ) -> PyResult<PyIterator> {
+        let today = today_of(today);
         with_query(query, |query| {
             Ok(PyIterator(Stream::pages(&self.0, query, today)))
         })
     }
 
     /// All matches of a filter, found lazily.
-    #[pyo3(signature = (filter, today, order = "newest_first"))]
+    #[pyo3(signature = (filter, today = None, order = "newest"))]
     pub(crate) fn matches(
         &self,
         filter: &Bound<'_, PyAny>,
-        today: Date,
+        today: Option<Today>,
         order: &str,
     ) -> PyResult<PyMatches> {
         let order = order_of(order)?;
+        let py = filter.py();
         with_filter(filter, |filter| {
+            check_order(py, filter, order)?;
             Ok(PyMatches(MatchOptions {
                 snapshot: Arc::clone(&self.0),
                 filter: filter.clone(),
-                today,
+                today: today_of(today),
                 order,
                 after: None,
             }))
@@ -76,24 +86,27 @@ impl PySnapshot {
     }
 
     /// The exact number of matches. Cost: some hundred nanoseconds for each block of 65,536 signals.
+    #[pyo3(signature = (filter, today = None))]
     pub(crate) fn count(
         &self,
         py: Python<'_>,
         filter: &Bound<'_, PyAny>,
-        today: Date,
+        today: Option<Today>,
     ) -> PyResult<u64> {
+        let today = today_of(today);
         with_filter(filter, |filter| ask(py, || self.0.count(filter, today)))
     }
 
     /// The values of facets with their counts, each facet without its own filter; ``None`` means all facets.
-    #[pyo3(signature = (filter, today, facets = None))]
+    #[pyo3(signature = (filter, today = None, facets = None))]
     pub(crate) fn facets<'py>(
         &self,
         py: Python<'py>,
         filter: &Bound<'py, PyAny>,
-        today: Date,
+        today: Option<Today>,
         facets: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let today = today_of(today);
         let wanted = match facets {
             Some(names) => names
                 .iter()
@@ -118,37 +131,42 @@ impl PySnapshot {
     }
 
     /// How a query is answered. Cost: several times that of ``count``.
+    #[pyo3(signature = (query, today = None))]
     pub(crate) fn explain<'py>(
         &self,
         py: Python<'py>,
         query: &Bound<'py, PyAny>,
-        today: Date,
+        today: Option<Today>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let today = today_of(today);
         let explained = with_query(query, |query| ask(py, || self.0.explain(query, today)))?;
         explanation::explanation(py, &explained)
     }
 
-    /// Companies and facet values of a filter that no signal has.
-    pub(crate) fn unknown_values<'py>(
+    /// Hints for people: what a query that has found nothing (or something, with ``found=True``) probably means.
+    #[pyo3(signature = (query, found = false))]
+    pub(crate) fn hints(
         &self,
-        py: Python<'py>,
-        filter: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let unknown = with_filter(filter, |filter| ask(py, || self.0.unknown_values(filter)))?;
-        explanation::unknown_values(py, &unknown)
+        py: Python<'_>,
+        query: &Bound<'_, PyAny>,
+        found: bool,
+    ) -> PyResult<Vec<String>> {
+        with_query(query, |query| ask(py, || self.0.hints(query, !found)))
     }
 
     /// What has changed since a position, in the order of changes: by commit, then by id.
     ///
     /// Raises ``PositionError`` if the index cannot tell: the position is of another index, ahead, of commits
     /// that are not in the history of this one, or so old that deletions since are forgotten.
+    #[pyo3(signature = (filter, since, today = None))]
     pub(crate) fn changes(
         &self,
         py: Python<'_>,
         filter: &Bound<'_, PyAny>,
-        today: Date,
         since: &Bound<'_, PyAny>,
+        today: Option<Today>,
     ) -> PyResult<PyChanges> {
+        let today = today_of(today);
         let since = read_position(since)?;
         let owner = with_filter(filter, |filter| Ok(Owner::new(&self.0, filter.clone())))?;
         let changes = Stream::changes(owner, today, &since);
@@ -208,6 +226,19 @@ impl PySnapshot {
         PyIterator(Stream::companies(&self.0))
     }
 
+    /// Writes all companies, by slug, and all signals, by id, as lines that ``build`` and ``load`` read without loss.
+    ///
+    /// Both are binary files open for writing; they are flushed, and stay open. Returns the numbers of companies and
+    /// signals.
+    fn dump(
+        &self,
+        py: Python<'_>,
+        companies: Py<PyAny>,
+        signals: Py<PyAny>,
+    ) -> PyResult<(u64, u64)> {
+        dump::dump(py, &self.0, companies, signals)
+    }
+
     /// The number of live signals.
     #[getter]
     fn signal_count(&self) -> u64 {
@@ -251,6 +282,10 @@ impl PySnapshot {
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
         let verified = py.detach(|| self.0.verify());
         verified.map_err(|error| errors::of_library(py, &error))
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(usize::try_from(self.0.signal_count())?)
     }
 
     fn __repr__(&self) -> String {

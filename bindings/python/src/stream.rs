@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use self_cell::self_cell;
-use signaldex::query::Order;
+use signaldex::query::{Order, SortKey};
 use signaldex::{
     Change, Changes, Company, Filter, Found, Item, MatchedSignal, MatchedSignals, Matches, Page,
     Pages, Position, PositionError, Query, Result, SavedSearches, SignalId, Snapshot,
@@ -281,16 +281,25 @@ pub(crate) struct MatchOptions {
     pub(crate) filter: Filter,
     pub(crate) today: Date,
     pub(crate) order: Order,
-    pub(crate) after: Option<SignalId>,
+    pub(crate) after: Option<SortKey>,
 }
 
 impl MatchOptions {
     pub(crate) fn matches<'a>(&self, snapshot: &'a Snapshot) -> Matches<'a> {
         let matches = snapshot.matches(&self.filter, self.today, self.order);
         match self.after {
-            Some(id) => matches.after(id),
+            Some(key) => matches.after(key),
             None => matches,
         }
+    }
+
+    /// The number of matches.
+    pub(crate) fn count(&self) -> Result<u64> {
+        if self.after.is_none() {
+            return self.snapshot.count(&self.filter, self.today);
+        }
+        let mut ids = self.matches(&self.snapshot).ids();
+        ids.try_fold(0, |count, id| id.map(|_| count + 1))
     }
 
     fn owner(&self) -> Owner {

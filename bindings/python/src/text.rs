@@ -3,10 +3,16 @@
 use pyo3::prelude::*;
 use signaldex::text;
 
-/// The terms of a text, in order: as titles and filters are analysed.
+/// The terms of a text, the primary forms of its words, in order: as titles and filters are analysed.
 #[pyfunction]
 pub(crate) fn terms(text: &str) -> Vec<String> {
     text::terms(text)
+}
+
+/// The words of a text, in order: of each the primary form, then its alternates.
+#[pyfunction]
+pub(crate) fn words(text: &str) -> Vec<Vec<String>> {
+    text::words(text)
 }
 
 /// The key by which countries, industries, funding stages and whole company names compare equal.

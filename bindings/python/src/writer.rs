@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple};
-use signaldex::json::Sink;
+use signaldex::json::{RecordKind, Sink};
 use signaldex::{CompanyDeletion, Writer};
 
-use crate::arrow::{ArrowTable, TableKind};
+use crate::arrow::{ArrowTable, Renames};
 use crate::errors;
-use crate::loading::{LoadOptions, load};
+use crate::loading::{ReadOptions, load};
 use crate::records::{self, new_record};
 
 /// A writer or builder, until it is closed. Its calls work one after the other, without the interpreter's lock.
@@ -55,38 +56,42 @@ impl<T: Sink + Send> Closeable<T> {
         &self,
         py: Python<'_>,
         records: &Bound<'_, PyAny>,
-        kind: TableKind,
+        kind: RecordKind,
+        rename: Option<Renames>,
     ) -> PyResult<u64> {
-        if let Some(table) = ArrowTable::open(records, kind)? {
+        let renames = rename.unwrap_or_default();
+        if let Some(table) = ArrowTable::open(records, kind, &renames)? {
             let added = self.with(py, |sink| table.add_to(sink))?;
             return added.map_err(|error| error.into_python(py));
+        }
+        if !renames.is_empty() {
+            return Err(PyTypeError::new_err(
+                "rename: only tables have columns, and these are no table",
+            ));
         }
         let mut records = records.try_iter()?;
         let mut added = 0;
         // Every turn adds a chunk; the last one is short or empty.
         loop {
             let chunk = records.by_ref().take(RECORDS_AT_ONCE);
-            let length = match kind {
-                TableKind::Companies => {
-                    let chunk = chunk.map(|record| records::read_company(&record?));
-                    let chunk = chunk.collect::<PyResult<Vec<_>>>()?;
-                    self.try_with(py, |sink| {
-                        chunk
-                            .iter()
-                            .try_for_each(|company| sink.add_company(company).map(|_| ()))
-                    })?;
-                    chunk.len()
-                }
-                TableKind::Signals => {
-                    let chunk = chunk.map(|record| records::read_signal(&record?));
-                    let chunk = chunk.collect::<PyResult<Vec<_>>>()?;
-                    self.try_with(py, |sink| {
-                        chunk
-                            .iter()
-                            .try_for_each(|signal| sink.add_signal(signal).map(|_| ()))
-                    })?;
-                    chunk.len()
-                }
+            let length = if kind == RecordKind::Company {
+                let chunk = chunk.map(|record| records::read_company(&record?));
+                let chunk = chunk.collect::<PyResult<Vec<_>>>()?;
+                self.try_with(py, |sink| {
+                    chunk
+                        .iter()
+                        .try_for_each(|company| sink.add_company(company).map(|_| ()))
+                })?;
+                chunk.len()
+            } else {
+                let chunk = chunk.map(|record| records::read_signal(&record?));
+                let chunk = chunk.collect::<PyResult<Vec<_>>>()?;
+                self.try_with(py, |sink| {
+                    chunk
+                        .iter()
+                        .try_for_each(|signal| sink.add_signal(signal).map(|_| ()))
+                })?;
+                chunk.len()
             };
             added += length as u64;
             if length < RECORDS_AT_ONCE {
@@ -130,13 +135,25 @@ impl PyWriter {
     }
 
     /// As ``IndexBuilder.add_companies``.
-    fn upsert_companies(&self, py: Python<'_>, companies: &Bound<'_, PyAny>) -> PyResult<u64> {
-        self.0.add_all(py, companies, TableKind::Companies)
+    #[pyo3(signature = (companies, *, rename = None))]
+    fn upsert_companies(
+        &self,
+        py: Python<'_>,
+        companies: &Bound<'_, PyAny>,
+        rename: Option<Renames>,
+    ) -> PyResult<u64> {
+        self.0.add_all(py, companies, RecordKind::Company, rename)
     }
 
     /// As ``IndexBuilder.add_signals``.
-    fn upsert_signals(&self, py: Python<'_>, signals: &Bound<'_, PyAny>) -> PyResult<u64> {
-        self.0.add_all(py, signals, TableKind::Signals)
+    #[pyo3(signature = (signals, *, rename = None))]
+    fn upsert_signals(
+        &self,
+        py: Python<'_>,
+        signals: &Bound<'_, PyAny>,
+        rename: Option<Renames>,
+    ) -> PyResult<u64> {
+        self.0.add_all(py, signals, RecordKind::Signal, rename)
     }
 
     /// As ``IndexBuilder.load``.
@@ -152,7 +169,8 @@ impl PyWriter {
             py,
             &self.0,
             (companies, signals),
-            &LoadOptions::read(options)?,
+            &ReadOptions::read(options)?,
+            false,
         )
     }
 

@@ -23,13 +23,20 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+", fold(text))
 
 
+def terms_of(quoted: str, word: str) -> list[str]:
+    return [fold(word)] if word.endswith("*") else words(quoted or word)
+
+
 def phrases(text: str) -> list[tuple[bool, list[str]]]:
     """The words and quoted phrases of a text, and whether each stands after a minus."""
     pieces = re.findall(r'(-?)(?:"([^"]*)"|(\S+))', text)
-    return [(minus == "-", words(quoted or word)) for minus, quoted, word in pieces]
+    return [(minus == "-", terms_of(quoted, word)) for minus, quoted, word in pieces]
 
 
 def occurs(phrase: list[str], text: list[str]) -> bool:
+    """Whether a phrase occurs, or a word that begins as a prefix word, whose only term ends with a star."""
+    if phrase[-1:] and phrase[-1].endswith("*"):
+        return any(word.startswith(phrase[-1][:-1]) for word in text)
     return any(text[start : start + len(phrase)] == phrase for start in range(len(text)))
 
 

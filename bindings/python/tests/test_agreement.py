@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import oracle
@@ -18,6 +19,10 @@ from signaldex import Company, Filter, Funding, Hiring, Index, IndexBuilder, Que
 TODAY = date(2026, 6, 30)
 QUERIES = int(os.environ.get("SIGNALDEX_QUERIES", "1500"))
 SEED = int(os.environ.get("SIGNALDEX_SEED", "29"))
+PAIRS = int(os.environ.get("SIGNALDEX_PAIRS", "50000"))
+
+# What the rules of the analysis are about, which tests in Rust put together, too.
+PIECES = (Path(__file__).parents[3] / "data/searches/pieces.txt").read_text(encoding="utf-8").splitlines()
 
 WORDS = "acme raises series a b Café ZÜRICH Straße hires head of sales robotics opens plant ai".split()
 COUNTRIES = ["Germany", "GERMANY", "france", "Côte d'Ivoire", None]
@@ -85,6 +90,8 @@ def some_text(random: random.Random, minus: bool) -> str:
     def piece() -> str:
         chosen = random.choices(WORDS, k=random.randint(1, 2))
         text = f'"{" ".join(chosen)}"' if len(chosen) > 1 else chosen[0]
+        if len(text) > 4 and text.isalpha() and random.random() < 0.3:
+            text = text[: random.randint(3, 5)] + "*"
         return "-" + text if minus and random.random() < 0.3 else text
 
     return " ".join(piece() for _ in range(random.randint(1, 3)))
@@ -167,7 +174,7 @@ def check(
     newest = wanted[::-1]
     assert snapshot.count(query, TODAY) == len(wanted), parameters
     assert list(snapshot.matches(query, TODAY).ids()) == newest, parameters
-    oldest = snapshot.matches(query, TODAY, "oldest_first")
+    oldest = snapshot.matches(query, TODAY, "oldest")
     assert [item.signal for item in oldest] == [rows[id].signal for id in wanted], parameters
     if wanted:
         start = chance.choice(wanted)
@@ -203,7 +210,7 @@ def test_copies_that_follow_changes_hold_what_matches(seed: int) -> None:
     copy: set[int] = set()
     with index.writer() as writer:
         for _ in range(20):
-            changes = index.changes(filter, TODAY, position)
+            changes = index.changes(filter, position, TODAY)
             # Some are taken now, the rest from the position in the next round.
             for _ in range(chance.randrange(200)):
                 change = next(changes, None)
@@ -217,9 +224,75 @@ def test_copies_that_follow_changes_hold_what_matches(seed: int) -> None:
                 del rows[id]
             writer.upsert_signal(some_signal(chance, chance.randrange(1, 10**18)))
             writer.commit()
-    for change in index.changes(filter, TODAY, position):
+    for change in index.changes(filter, position, TODAY):
         if isinstance(change, signaldex.Upsert):
             copy.add(change.item.signal.id)
         else:
             copy.discard(change.id)
     assert copy == set(index.matches(filter, TODAY).ids())
+
+
+def awkward_text(random: random.Random) -> str:
+    text = random.choice(PIECES)
+    for _ in range(random.randrange(6)):
+        text += random.choice([" ", " ", " ", " ", "", "-", "\u3000", "/"]) + random.choice(PIECES)
+    return text
+
+
+def awkward_parameters(random: random.Random) -> dict[str, Any]:
+    def keywords() -> str:
+        def word() -> str:
+            if random.random() < 0.25:
+                left, right = random.choice(['""', "“”", "„“", "«»"])
+                return left + awkward_text(random) + right
+            if random.random() < 0.3:
+                return random.choice(PIECES)[: random.randint(3, 5)] + random.choice("**＊")
+            return random.choice(PIECES)
+
+        return " ".join(random.choice(["", "", "", "", "-", "–"]) + word() for _ in range(random.randint(1, 3)))
+
+    name = random.choice(["keywords", "keywords", "all", "any", "exclude", "exact", "company", "companies"])
+    if name == "companies":
+        return {name: [awkward_text(random)]}
+    return {name: awkward_text(random) if name in ("exact", "company") else keywords()}
+
+
+def test_awkward_texts_are_found_as_the_filter_says() -> None:
+    chance = random.Random(SEED)
+    records = 500
+    asked = found = 0
+    index, signals = awkward_corpus(chance, records)
+    while asked < PAIRS:
+        try:
+            filter = Filter(**awkward_parameters(chance))
+        except signaldex.InvalidQuery:
+            continue
+        wanted = [signal.id for signal, company in signals if filter.matches(signal, company, TODAY)]
+        assert list(index.matches(filter, TODAY, "oldest").ids()) == wanted, filter
+        assert index.count(filter, TODAY) == len(wanted), filter
+        assert Filter.from_str(str(filter)) == filter
+        saved = signaldex.SavedSearches()
+        saved.insert("search", filter)
+        matching = [signal.id for signal, company in signals if saved.matches(signal, company, TODAY)]
+        assert matching == wanted, filter
+        asked += records
+        found += len(wanted)
+    print(f"{asked} pairs, {found} match")
+    assert found * 50 > asked
+
+
+def awkward_corpus(random: random.Random, records: int) -> tuple[Index, list[tuple[Signal, Company]]]:
+    """An index of two segments, and its signals with their companies."""
+    companies = [Company(f"slug-{id}", awkward_text(random)) for id in range(1, records + 1)]
+    signals = [Signal(id, f"slug-{id}", awkward_text(random)) for id in range(1, records + 1)]
+    half = records // 2
+    builder = IndexBuilder.in_memory()
+    builder.add_companies(companies[:half])
+    builder.add_signals(signals[:half])
+    index = builder.finish()
+    with index.writer() as writer:
+        for signal, company in zip(signals[half:], companies[half:], strict=True):
+            writer.upsert_company(company)
+            writer.upsert_signal(signal)
+        writer.commit()
+    return index, list(zip(signals, companies, strict=True))

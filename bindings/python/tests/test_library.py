@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
+import io
+import itertools
 import pickle
 import shutil
 from dataclasses import replace
@@ -85,7 +89,7 @@ def test_a_page_has_ids_rows_and_a_cursor() -> None:
     assert list(page.rows()[0])[:3] == ["id", "slug", "title"]
     assert snapshot.records(page) == page.records()
     cursor = Cursor.parse(page.next_cursor or "")
-    assert (cursor.last_id, cursor.day, cursor.order) == (5, TODAY, "newest_first")
+    assert (cursor.last_id, cursor.day, cursor.order) == (5, TODAY, "newest")
     for given in (cursor, str(cursor)):
         following = Query(keywords="hires", limit=3, cursor=given)
         assert snapshot.search(following, TODAY).ids == [4, 3, 2]
@@ -124,12 +128,12 @@ def test_invalid_records_are_refused_by_field(field: str, signal: Signal) -> Non
 
 def test_values_of_a_wrong_type_are_type_errors() -> None:
     index = index_of()
-    for wrong in (replace(FULL, title=7), replace(FULL, funding={}), replace(FULL, date="2026-06-12")):
+    for wrong in (replace(FULL, title=7), replace(FULL, funding={}), replace(FULL, date=20260612)):
         with pytest.raises(TypeError):
             index_of(wrong)
     with index.writer() as writer, pytest.raises(TypeError, match="a Signal is wanted, not Company"):
         writer.upsert_signal(ACME)  # type: ignore[arg-type]
-    for call in (lambda: index.search(7, TODAY), lambda: index.count("", "2026-06-12")):
+    for call in (lambda: index.search(7, TODAY), lambda: index.count("", 20260612)):
         with pytest.raises(TypeError):
             call()
     with pytest.raises(TypeError, match="did you mean keywords"):
@@ -155,8 +159,8 @@ def test_an_invalid_query_names_all_its_errors() -> None:
 
 
 def test_queries_are_values() -> None:
-    query = Query(keywords='"series a" -crypto', country="GERMANY", size="501+", order="oldest_first", limit=7)
-    assert (query.order, query.limit, query.count_only) == ("oldest_first", 7, False)
+    query = Query(keywords='"series a" -crypto', country="GERMANY", size="501+", order="oldest", limit=7)
+    assert (query.order, query.limit, query.count_only) == ("oldest", 7, False)
     assert query.filter == Filter.parse("q=-crypto \"series a\"&country=germany&size=501%2B")
     assert hash(query.filter) == hash(Filter(country="Germany", keywords='"series a" -crypto', size="501+"))
     for value in (query, query.filter, Cursor.parse(str(index_cursor())), Position.START):
@@ -233,7 +237,7 @@ def test_a_directory_holds_an_index(tmp_path: Path) -> None:
     assert statistics.signals == 1 and dict(statistics.sections)
     assert statistics.identity == index.snapshot().identity
     with pytest.raises(signaldex.PositionExpired):
-        index.changes("", TODAY, position)
+        index.changes("", position, TODAY)
 
 
 def test_a_position_that_a_restored_backup_lost_is_refused(tmp_path: Path) -> None:
@@ -255,11 +259,40 @@ def test_a_position_that_a_restored_backup_lost_is_refused(tmp_path: Path) -> No
     shutil.copytree(backup, directory)
     index.refresh()
     with pytest.raises(signaldex.PositionAhead):
-        index.changes("", TODAY, lost)
+        index.changes("", lost, TODAY)
     commit("Kept")
     with pytest.raises(signaldex.PositionDiverged):
-        index.changes("", TODAY, lost)
-    assert len(list(index.changes("", TODAY, before))) == 1
+        index.changes("", lost, TODAY)
+    assert len(list(index.changes("", before, TODAY))) == 1
+
+
+def test_a_dump_is_built_again_without_loss(tmp_path: Path) -> None:
+    snapshot = sample.index().snapshot()
+
+    def dump(of: signaldex.Snapshot, name: str) -> list[Path]:
+        files = [tmp_path / f"{name}-companies.jsonl.gz", tmp_path / f"{name}-signals.jsonl.gz"]
+        with gzip.open(files[0], "xb") as companies, gzip.open(files[1], "xb") as signals:
+            counts = of.dump(companies, signals)
+        assert counts == (of.company_count(), of.signal_count)
+        return files
+
+    first = dump(snapshot, "first")
+    builder = IndexBuilder.in_memory()
+    report = builder.load(*first)
+    assert (report.companies, report.signals) == (snapshot.company_count(), snapshot.signal_count)
+    second = dump(builder.finish().snapshot(), "second")
+    for one, other in zip(first, second):
+        assert gzip.decompress(one.read_bytes()) == gzip.decompress(other.read_bytes())
+
+
+def test_what_a_file_raises_ends_a_dump() -> None:
+    class Full(io.BytesIO):
+        def write(self, data: object, /) -> int:
+            raise OSError(errno.ENOSPC, "no space")
+
+    with pytest.raises(OSError, match="no space") as raised:
+        sample.index().snapshot().dump(io.BytesIO(), Full())
+    assert raised.value.errno == errno.ENOSPC
 
 
 def test_a_damaged_index_is_corrupt(tmp_path: Path) -> None:
@@ -310,27 +343,27 @@ def test_changes_tell_what_is_new_and_gone() -> None:
         writer.upsert_signal(Signal(3, "acme", "Acme hires again"))
         writer.upsert_signal(Signal(2, "acme", "Acme fires"))
         writer.commit()
-    changes = index.changes("q=hires", TODAY, position)
+    changes = index.changes("q=hires", position, TODAY)
     assert changes.has_more()
     told = list(changes)
     assert [change for change in told if isinstance(change, Remove)] == [Remove(1), Remove(2)]
     (new,) = (change for change in told if isinstance(change, Upsert))
     assert new.is_new and new.item.signal.title == "Acme hires again"
     assert changes.position == index.position and not changes.has_more()
-    assert list(index.changes("q=hires", TODAY, str(index.position))) == []
+    assert list(index.changes("q=hires", str(index.position), TODAY)) == []
     with pytest.raises(signaldex.PositionOfOtherIndex):
-        index_of().changes("", TODAY, position)
+        index_of().changes("", position, TODAY)
     with pytest.raises(signaldex.InvalidPosition):
-        index.changes("", TODAY, "nonsense")
+        index.changes("", "nonsense", TODAY)
     with pytest.raises(signaldex.InvalidCursor):
         Cursor.parse("nonsense")
 
 
 def test_the_position_on_the_way_is_that_of_what_was_given() -> None:
     index = index_of(*(Signal(id, "acme", "Acme hires") for id in range(1, 101)))
-    changes = index.changes("", TODAY, Position.START)
+    changes = index.changes("", Position.START, TODAY)
     seen = [next(changes) for _ in range(33)]
-    rest = list(index.changes("", TODAY, changes.position))
+    rest = list(index.changes("", changes.position, TODAY))
     ids = [change.item.signal.id for change in [*seen, *rest] if isinstance(change, Upsert)]
     assert ids == list(range(1, 101))
 
@@ -359,11 +392,26 @@ def test_saved_searches_match_what_changes() -> None:
     assert [one.searches for one in sampled.matching(index.snapshot(), "start", TODAY)] == [["jobs"]]
 
 
-def test_plans_facets_and_unknown_values() -> None:
+def test_hints_are_those_of_the_library() -> None:
+    snapshot = sample.index().snapshot()
+    golden = (Path(__file__).parents[3] / "data/golden/hints.txt").read_text(encoding="utf-8").splitlines()
+    queries = [line for line in golden if not line.startswith("  ")]
+    assert len(queries) > 30
+    for query in queries:
+        start = golden.index(query) + 1
+        hints = [line[2:] for line in itertools.takewhile(lambda line: line.startswith("  "), golden[start:])]
+        found = snapshot.count(query, sample.AS_OF) > 0
+        assert snapshot.hints(query, found=found) == hints, query
+
+
+def test_plans_facets_and_hints() -> None:
     snapshot = sample.index().snapshot()
     explained = snapshot.explain('q="series a"&country=Germny', sample.AS_OF)
-    assert [(value.parameter, value.value) for value in explained.unknown] == [("country", "germny")]
-    assert snapshot.unknown_values("country=Germny") == explained.unknown
+    assert explained.hints == ['no signal has country "germny"; did you mean Germany?']
+    assert snapshot.hints("country=Germny") == explained.hints
+    assert snapshot.hints("q=series OR a", found=True)[0].startswith("OR in q")
+    named = snapshot.explain("companies=Pomelora,nobody", sample.AS_OF).companies
+    assert named == {"Pomelora": ["pomelora"], "nobody": []}
     explained = snapshot.explain('q="series a"', sample.AS_OF)
     assert explained.matches == snapshot.count('q="series a"', sample.AS_OF) > 0
     assert explained.segments[0].count.steps and "matches" in str(explained)
@@ -376,6 +424,7 @@ def test_plans_facets_and_unknown_values() -> None:
         snapshot.facets("", sample.AS_OF, ["sizes"])  # type: ignore[list-item]
     assert {"q", "country"} <= {parameter.name for parameter in signaldex.parameters()}
     assert signaldex.text.terms("Café Zürich's C++") == ["cafe", "zurich", "c++"]
+    assert signaldex.text.words("McDonald’s") == [["mcdonald", "mcdonalds"]]
     assert signaldex.text.fold_value(" UNITED  states") == "united states"
 
 

@@ -36,6 +36,7 @@ impl AbsentServiceCommand {
 }
 
 /// The commands of the feature `cluster`.
+#[cfg(not(feature = "cluster"))]
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum AbsentClusterCommand {
     #[command(hide = true)]
@@ -44,9 +45,25 @@ pub(crate) enum AbsentClusterCommand {
     PublishShards(Ignored),
 }
 
+#[cfg(not(feature = "cluster"))]
 impl AbsentClusterCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         absent("cluster")
+    }
+}
+
+/// The command of the feature `sql`.
+#[cfg(not(feature = "sql"))]
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum AbsentSqlCommand {
+    #[command(hide = true)]
+    Sql(Ignored),
+}
+
+#[cfg(not(feature = "sql"))]
+impl AbsentSqlCommand {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        absent("sql")
     }
 }
 

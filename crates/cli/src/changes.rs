@@ -51,14 +51,17 @@ pub(crate) fn parse_position(text: &str) -> Result<Position, String> {
 
 impl ChangesCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let filter = self.query.filter()?;
+        let query = self.query.filters()?;
         let index = source::open(&self.query.directory)?;
-        query::warn_of_unknown(&index.snapshot(), &filter, self.query.today())?;
+        if self.since.is_none() {
+            // What finds nothing should be known before one follows it.
+            query::print_hints(&index.snapshot(), &query, true)?;
+        }
         print_batches(
             &index,
             self.since.as_ref(),
             self.follow,
-            |snapshot, since| self.print(snapshot, &filter, since),
+            |snapshot, since| self.print(snapshot, query.filter(), since),
         )
     }
 

@@ -11,7 +11,7 @@ use crate::Failure;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ClusterCommand {
-    Shard(shard::Shard),
+    Shard(Box<shard::Shard>),
     PublishShards(shard::PublishShards),
 }
 

@@ -1,16 +1,23 @@
 //! The command line: one file a command, all of them over the library.
 
-#[cfg(not(feature = "cluster"))]
+#[cfg(not(all(feature = "cluster", feature = "sql")))]
 mod absent;
 mod build;
 mod changes;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod dump;
 mod explain;
+mod export;
 mod failure;
+mod fields;
 mod generate;
+mod input;
 mod match_searches;
+mod mistakes;
 mod options;
+#[cfg(feature = "sql")]
+mod output_file;
 mod panics;
 mod place;
 mod progress;
@@ -19,13 +26,20 @@ mod records;
 mod search;
 #[cfg(feature = "serve")]
 mod service;
+mod shown_as;
 mod source;
+#[cfg(feature = "sql")]
+mod sql;
 mod stats;
 mod stderr;
 mod table;
+mod terminal;
+mod unfinished;
 mod update;
 mod verify;
+mod words;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -34,11 +48,15 @@ use clap::{Parser, Subcommand};
 use absent::AbsentClusterCommand as ClusterCommand;
 #[cfg(not(feature = "serve"))]
 use absent::AbsentServiceCommand as ServiceCommand;
+#[cfg(not(feature = "sql"))]
+use absent::AbsentSqlCommand as SqlCommand;
 #[cfg(feature = "cluster")]
 use cluster::ClusterCommand;
 use failure::Failure;
 #[cfg(feature = "serve")]
 use service::ServiceCommand;
+#[cfg(feature = "sql")]
+use sql::SqlCommand;
 
 #[cfg(feature = "serve")]
 #[global_allocator]
@@ -56,10 +74,11 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  signaldex search @sample 'q=\"series a\"&country=Germany' --table
+  signaldex search @sample 'q=\"series a\"&country=Germany'
   signaldex build --companies companies.csv --signals signals.jsonl --out index
   signaldex search index robotics -intern
   signaldex export index country=Germany --format csv --out germany.csv
+  signaldex dump index --out backup
 
 `signaldex COMMAND --help` has more.";
 
@@ -68,7 +87,8 @@ enum Command {
     Build(build::Build),
     Update(update::Update),
     Search(search::SearchCommand),
-    Export(search::ExportCommand),
+    Export(export::ExportCommand),
+    Dump(dump::Dump),
     Changes(changes::ChangesCommand),
     Match(match_searches::Match),
     Explain(explain::Explain),
@@ -79,6 +99,9 @@ enum Command {
     Verify(verify::Verify),
     Compact(verify::Compact),
     Generate(generate::Generate),
+    Fields(fields::Fields),
+    #[command(flatten)]
+    Sql(SqlCommand),
     #[command(flatten)]
     Service(ServiceCommand),
     #[command(flatten)]
@@ -90,7 +113,11 @@ fn main() -> ExitCode {
     #[cfg(feature = "cluster")]
     cluster::install_crypto_provider();
     // Wrong usage ends here, with exit status 2.
-    let arguments = Arguments::parse_from(query::mark_excluded(std::env::args_os()));
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let arguments = match parse(&typed) {
+        Ok(arguments) => arguments,
+        Err(error) => mistakes::refuse_usage(error, &typed, parse),
+    };
     let status = match run(arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure::is_closed_pipe(&*failure) => ExitCode::SUCCESS,
@@ -104,6 +131,11 @@ fn main() -> ExitCode {
     status
 }
 
+/// Parses the arguments as typed.
+fn parse(typed: &[OsString]) -> Result<Arguments, clap::Error> {
+    Arguments::try_parse_from(query::mark_excluded(typed.iter().cloned()))
+}
+
 /// Runs a command. [`main`] shows how it failed.
 fn run(command: Command) -> Result<(), Failure> {
     match command {
@@ -111,6 +143,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Update(update) => update.run(),
         Command::Search(search) => search.run(),
         Command::Export(export) => export.run(),
+        Command::Dump(dump) => dump.run(),
         Command::Changes(changes) => changes.run(),
         Command::Match(searches) => searches.run(),
         Command::Explain(explain) => explain.run(),
@@ -121,6 +154,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Verify(verify) => verify.run(),
         Command::Compact(compact) => compact.run(),
         Command::Generate(generate) => generate.run(),
+        Command::Fields(fields) => fields.run(),
+        Command::Sql(command) => command.run(),
         Command::Service(command) => command.run(),
         Command::Cluster(command) => command.run(),
     }

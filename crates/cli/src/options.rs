@@ -1,16 +1,22 @@
 //! `signaldex options`: the values of all facets with their counts.
 
-use signaldex::FacetQuery;
+use std::io::Write;
+
 use signaldex::json::FilterOptions;
+use signaldex::{Facet, FacetQuery, Facets};
 
 use crate::query::QueryArguments;
-use crate::{Failure, source};
+use crate::shown_as::ShownAs;
+use crate::table::{Cell, TableColumn};
+use crate::{Failure, source, table};
 
 /// List the values to filter on, with counts under the filters given; facets=sizes,countries lists some only
 #[derive(Debug, clap::Args)]
 pub(crate) struct OptionsCommand {
     #[command(flatten)]
     query: QueryArguments,
+    #[command(flatten)]
+    shown_as: ShownAs,
 }
 
 impl OptionsCommand {
@@ -20,6 +26,29 @@ impl OptionsCommand {
         let snapshot = source::open(&self.query.directory)?.snapshot();
         let counts = &snapshot.facets_of(&filter, today, &facets)?;
         let facets = &facets;
+        if self.shown_as.is_table() {
+            return print_tables(counts, facets);
+        }
         source::print_answer(FilterOptions { counts, facets })
     }
+}
+
+/// Prints a table for each facet: its values, and how many signals have them.
+fn print_tables(counts: &Facets, facets: &[Facet]) -> Result<(), Failure> {
+    for (position, &facet) in facets.iter().enumerate() {
+        if position > 0 {
+            writeln!(std::io::stdout())?;
+        }
+        let columns = [
+            TableColumn::text(facet.description().options, 0, 16, 24),
+            TableColumn::number("signals", 1),
+        ];
+        let row = |value: &signaldex::FacetCount| {
+            let count = Cell::new(&value.count().to_string());
+            vec![Cell::new(value.label()), count]
+        };
+        let rows: Vec<Vec<Cell>> = counts.values(facet).iter().map(row).collect();
+        table::print(&columns, &rows)?;
+    }
+    Ok(())
 }

@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use signaldex::query::InvalidQuery;
-use signaldex::query::ParameterSet;
-use signaldex::text::nearest_name;
-use signaldex::{Facet, FacetQuery, Filter, Query, Snapshot};
+use signaldex::query::{InvalidQuery, Parameter, ParameterSet, QueryBuilder};
+use signaldex::{FacetQuery, Query, Snapshot};
 use time::Date;
 
+use crate::mistakes::{command_of, corrected_query, typed_words, with_phrase};
 use crate::stderr::say;
+use crate::words::{encoded, has_name};
 use crate::{Failure, source};
 
 /// A query to an index.
@@ -51,19 +51,7 @@ pub(crate) fn mark_excluded(arguments: impl Iterator<Item = OsString>) -> Vec<Os
 impl QueryArguments {
     /// The query string: words become `q`, percent-encoded; `name=value` pairs are unchanged.
     pub(crate) fn query_string(&self) -> String {
-        let (mut words, mut parts) = (Vec::new(), Vec::new());
-        for term in &self.terms {
-            match term.strip_prefix(EXCLUDED) {
-                Some(excluded) => words.push(excluded.to_owned()),
-                None if has_name(term) => parts.push(term.clone()),
-                None if term.is_empty() => {}
-                None => words.push(term.clone()),
-            }
-        }
-        if !words.is_empty() {
-            parts.insert(0, format!("q={}", encoded(&words.join(" "))));
-        }
-        parts.join("&")
+        query_string_of(&self.terms)
     }
 
     /// The query.
@@ -74,12 +62,27 @@ impl QueryArguments {
         self.parsed(Query::from_query_string)
     }
 
-    /// The filter, for commands without pages.
+    /// The query of commands without pages, which has filters only.
     ///
     /// # Errors
     /// As [`query`](Self::query).
-    pub(crate) fn filter(&self) -> Result<Filter, Failure> {
-        self.parsed(Filter::from_query_string)
+    pub(crate) fn filters(&self) -> Result<Query, Failure> {
+        self.of_parameters(ParameterSet::FILTERS)
+    }
+
+    /// The query of exports: filters and an order.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub(crate) fn ordered_filters(&self) -> Result<Query, Failure> {
+        self.of_parameters(ParameterSet::FILTERS.with(Parameter::Order))
+    }
+
+    fn of_parameters(&self, accepted: ParameterSet) -> Result<Query, Failure> {
+        self.parsed(|text| {
+            let (builder, []) = QueryBuilder::from_query_string(text, accepted, []);
+            builder.build()
+        })
     }
 
     /// The filter and the facets of `options`.
@@ -92,8 +95,45 @@ impl QueryArguments {
 
     fn parsed<T>(&self, parse: impl Fn(&str) -> Result<T, InvalidQuery>) -> Result<T, Failure> {
         let text = self.query_string();
-        warn_of_plus(&text);
-        Ok(parse(&text).map_err(|invalid| invalid.to_string())?)
+        let invalid = match parse(&text) {
+            Ok(parsed) => {
+                self.note_phrase();
+                return Ok(parsed);
+            }
+            Err(invalid) => invalid,
+        };
+        let corrected = typed_words().and_then(|words| corrected_query(&words, &invalid));
+        let corrected = corrected.filter(|words| {
+            // The first two are the command and the directory.
+            let terms = words.iter().skip(2).filter(|word| has_name(word));
+            let rest = self.terms.iter().filter(|term| !has_name(term));
+            let terms = terms.chain(rest).cloned().collect::<Vec<_>>();
+            parse(&query_string_of(&terms)).is_ok()
+        });
+        match corrected {
+            Some(words) => Err(format!("{invalid}\nType:\n\n  {}\n", command_of(&words)).into()),
+            None => Err(invalid.to_string().into()),
+        }
+    }
+
+    /// Notes that words with a space between them, of which a shell took the quotes, are no phrase.
+    fn note_phrase(&self) {
+        let Some(words) = typed_words() else {
+            return;
+        };
+        for term in &self.terms {
+            if let Some(words) = with_phrase(&words, term) {
+                say(format_args!(
+                    "note: {term:?} are words on their own; this finds them as a phrase: {}",
+                    command_of(&words)
+                ));
+            }
+        }
+    }
+
+    /// Whether there is a query at all.
+    pub(crate) fn has_terms(&self) -> bool {
+        !self.query_string().is_empty()
     }
 
     /// Today: the given date, the sample's date, or the UTC date.
@@ -103,68 +143,30 @@ impl QueryArguments {
     }
 }
 
-/// Whether a term is one or more `name=value` pairs.
-fn has_name(term: &str) -> bool {
-    let name = term.split_once('=').map_or("", |(name, _)| name);
-    !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-/// Percent-encodes everything except letters, digits and a few punctuation marks.
-pub(crate) fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~\"".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else if byte == b' ' {
-            encoded.push('+');
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
+fn query_string_of(terms: &[String]) -> String {
+    let (mut words, mut parts) = (Vec::new(), Vec::new());
+    for term in terms {
+        match term.strip_prefix(EXCLUDED) {
+            Some(excluded) => words.push(excluded.to_owned()),
+            None if has_name(term) => parts.push(term.clone()),
+            None if term.is_empty() => {}
+            None => words.push(term.clone()),
         }
     }
-    encoded
-}
-
-/// Warns if a plus sign was probably meant and is a space, as in `q=C+`.
-fn warn_of_plus(text: &str) {
-    for pair in text.split('&').filter(|pair| pair.ends_with('+')) {
-        let typed = pair.trim_end_matches('+');
-        let meant = format!("{typed}{}", "%2B".repeat(pair.len() - typed.len()));
-        let filter = |text: &str| Filter::from_query_string(text).ok();
-        if filter(pair) != filter(&meant) {
-            say(format_args!(
-                "note: + is a space in {pair}; for a plus sign write {meant}"
-            ));
-        }
+    if !words.is_empty() {
+        parts.insert(0, format!("q={}", encoded(&words.join(" "))));
     }
+    parts.join("&")
 }
 
-/// Warns on standard error about values that no signal has, with the most similar existing values.
-pub(crate) fn warn_of_unknown(
+/// Prints the hints for the result of a query on standard error.
+pub(crate) fn print_hints(
     snapshot: &Snapshot,
-    filter: &Filter,
-    today: Date,
+    query: &Query,
+    is_empty: bool,
 ) -> signaldex::Result<()> {
-    let unknown = snapshot.unknown_values(filter)?;
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    let facets = snapshot.facets(&Filter::default(), today)?;
-    for value in unknown {
-        let facet = Facet::ALL
-            .into_iter()
-            .find(|facet| facet.parameter() == value.parameter);
-        let labels = facet.map(|facet| facets.values(facet)).unwrap_or_default();
-        let nearest = nearest_name(&value.value, labels.iter().map(|counted| counted.label()));
-        match nearest {
-            Some(nearest) => say(format_args!(
-                "note: {value}; did you mean {}={nearest}?",
-                value.parameter.name()
-            )),
-            None => say(format_args!("note: {value}")),
-        }
+    for hint in snapshot.hints(query, is_empty)? {
+        say(format_args!("note: {hint}"));
     }
     Ok(())
 }

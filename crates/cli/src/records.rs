@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use signaldex::json::{CompanyDetail, SignalDetail};
+use signaldex::json::{ColumnSource, CompanyColumns, CompanyDetail, SignalColumns, SignalDetail};
 use signaldex::{Found, SignalId};
 
-use crate::{Failure, source};
+use crate::search::fields;
+use crate::shown_as::ShownAs;
+use crate::{Failure, source, table};
 
 /// Show a signal with its company
 #[derive(Debug, clap::Args)]
@@ -15,6 +17,8 @@ pub(crate) struct SignalCommand {
     directory: PathBuf,
     /// The signal's id
     id: String,
+    #[command(flatten)]
+    shown_as: ShownAs,
 }
 
 /// Show a company
@@ -25,6 +29,8 @@ pub(crate) struct CompanyCommand {
     directory: PathBuf,
     /// The company's slug
     slug: String,
+    #[command(flatten)]
+    shown_as: ShownAs,
 }
 
 impl SignalCommand {
@@ -35,6 +41,7 @@ impl SignalCommand {
             .map_err(|error| format!("{:?} is not a signal's id: {error}", self.id))?;
         let snapshot = source::open(&self.directory)?.snapshot();
         match snapshot.signal(id)? {
+            Some(found) if self.shown_as.is_table() => print_signal(&found),
             Some(Found {
                 signal, company, ..
             }) => source::print_answer(SignalDetail {
@@ -50,8 +57,22 @@ impl CompanyCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let snapshot = source::open(&self.directory)?.snapshot();
         match snapshot.company(&self.slug)? {
+            Some(profile) if self.shown_as.is_table() => {
+                let columns = CompanyColumns::all();
+                table::print_fields(fields(columns.names(), &columns.values(&profile)))
+            }
             Some(profile) => source::print_answer(CompanyDetail { profile: &profile }),
             None => Err(format!("there is no company {:?}", self.slug).into()),
         }
     }
+}
+
+fn print_signal(found: &Found<'_>) -> Result<(), Failure> {
+    let columns = SignalColumns::of_detail();
+    let source = ColumnSource {
+        signal: &found.signal,
+        company_name: &found.company.name,
+        company: Some(&found.company),
+    };
+    table::print_fields(fields(columns.names(), &columns.values(source)))
 }

@@ -1,5 +1,6 @@
 //! The commands of the service: serving, keys and usage, publishing for replicas, and manuals.
 
+mod address;
 mod admin_token;
 mod blocking;
 mod keys;

@@ -1,11 +1,14 @@
 //! `signaldex stats`: what an index holds and how many bytes it takes.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use signaldex::{IndexStatistics, Snapshot};
 
-use crate::{Failure, source};
+use crate::shown_as::ShownAs;
+use crate::table::{Cell, TableColumn};
+use crate::{Failure, source, table};
 
 /// Show figures of an index: signals, companies, segments, bytes
 #[derive(Debug, clap::Args)]
@@ -16,6 +19,8 @@ pub(crate) struct Stats {
     /// Also show each section of the files: its bytes, those per signal, and their entropy bound
     #[arg(long)]
     sections: bool,
+    #[command(flatten)]
+    shown_as: ShownAs,
 }
 
 impl Stats {
@@ -34,8 +39,49 @@ impl Stats {
         if self.sections {
             shown["sections"] = sections(&snapshot, figures)?;
         }
+        if self.shown_as.is_table() {
+            return print_table(&shown);
+        }
         source::print_json(&shown)
     }
+}
+
+/// Prints the figures as a list, and those of sections as a table.
+fn print_table(shown: &Value) -> Result<(), Failure> {
+    const FIGURES: [&str; 7] = [
+        "index",
+        "generation",
+        "signals",
+        "deletedRows",
+        "companies",
+        "segments",
+        "bytes",
+    ];
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    table::print_fields(FIGURES.map(|name| (name, text(&shown[name]))))?;
+    let Some(sections) = shown["sections"].as_object() else {
+        return Ok(());
+    };
+    let columns = [
+        TableColumn::text("section", 0, 16, 24),
+        TableColumn::number("bytes", 1),
+        TableColumn::number("bytesPerSignal", 2),
+        TableColumn::number("entropyBound", 3),
+    ];
+    let row = |(name, figures): (&String, &Value)| {
+        let figure = |column: &TableColumn| match &figures[column.name] {
+            Value::Null => Cell::new(""),
+            figure => Cell::new(&figure.to_string()),
+        };
+        let figures = columns[1..].iter().map(figure);
+        [Cell::new(name)].into_iter().chain(figures).collect()
+    };
+    writeln!(std::io::stdout())?;
+    table::print(&columns, &sections.iter().map(row).collect::<Vec<_>>())
 }
 
 /// By name of a section: its bytes, its bytes per signal, and the bound on these.

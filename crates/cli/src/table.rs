@@ -1,138 +1,242 @@
-//! Search results as a table for people.
+//! Tables and lists of fields for people, no line of them wider than the terminal.
 
-use std::io::{self, IsTerminal, Write};
-
-use signaldex::{Filter, Item};
-use unicode_segmentation::UnicodeSegmentation;
+use std::io::{self, Write};
+use std::ops::Range;
 
 use crate::Failure;
-use crate::stderr::signals;
+use crate::terminal::{self, clean, columns_of, cut, wrapped};
 
-/// Columns of a table that goes to no terminal.
-const WIDTH_DEFAULT: usize = 120;
+/// Spaces between columns.
+const GAP: usize = 2;
 
-/// Characters that a company's name takes.
-const NAME_CHARS: usize = 24;
+/// What stands for null.
+const NOTHING: &str = "-";
 
-/// Columns before the title: id, date, name, and two spaces after each.
-const BEFORE_TITLE: usize = 19 + 2 + 10 + 2 + NAME_CHARS + 2;
+/// A column of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableColumn {
+    pub(crate) name: &'static str,
+    /// Which columns give way first where a terminal is narrow: those with the greatest numbers.
+    pub(crate) rank: usize,
+    /// The fewest columns for its cells, unless all of them are narrower; with fewer it is left out.
+    pub(crate) min: usize,
+    /// Columns that its cells get before others get more.
+    pub(crate) usual: usize,
+    pub(crate) align: Align,
+}
 
-/// Characters that a title may take even on the narrowest terminal.
-const TITLE_CHARS_MIN: usize = 24;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    /// Numbers.
+    Right,
+}
 
-const BOLD: &str = "\x1b[1m";
-const PLAIN: &str = "\x1b[0m";
+/// A cell, with the parts of its text that are emphasised.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    text: String,
+    bold: Vec<Range<usize>>,
+}
 
-/// Prints a page, as wide as the terminal, with the words of the query emphasised, and the command of
-/// the next page.
-pub(crate) fn print(
-    items: &[Item<'_>],
-    total: u64,
-    filter: &Filter,
-    next: Option<&str>,
-) -> Result<(), Failure> {
-    let is_terminal = io::stdout().is_terminal();
-    let mut output = io::stdout().lock();
-    let title_chars = width(is_terminal)
-        .saturating_sub(BEFORE_TITLE)
-        .max(TITLE_CHARS_MIN);
-    let is_emphasised = is_terminal && std::env::var_os("NO_COLOR").is_none();
-    let shown = |title: &str| {
-        let title = cut(title, title_chars);
-        if is_emphasised {
-            emphasised(&title, filter)
-        } else {
-            title
+impl TableColumn {
+    /// A column of texts, which are cut where there is no room.
+    pub(crate) fn text(name: &'static str, rank: usize, min: usize, usual: usize) -> TableColumn {
+        TableColumn {
+            name,
+            rank,
+            min,
+            usual,
+            align: Align::Left,
         }
-    };
-    writeln!(
-        output,
-        "{:>19}  {:10}  {:NAME_CHARS$}  title",
-        "id", "date", "company"
-    )?;
-    for Item {
-        signal,
-        company_name,
-        ..
-    } in items
-    {
-        let date = signal.date.map_or("-".to_owned(), |date| date.to_string());
-        writeln!(
-            output,
-            "{:>19}  {date:10}  {}  {}",
-            signal.id.get(),
-            padded(&cut(company_name, NAME_CHARS), NAME_CHARS),
-            shown(&signal.title)
-        )?;
     }
-    writeln!(output, "{} of {}", items.len(), signals(total))?;
-    if let Some(next) = next {
-        writeln!(output, "next page: {next}")?;
+
+    /// A column whose cells are shown whole or not at all, such as ids.
+    pub(crate) fn whole(name: &'static str, rank: usize) -> TableColumn {
+        TableColumn::text(name, rank, usize::MAX, usize::MAX)
+    }
+
+    /// As [`whole`](Self::whole), aligned to the right.
+    pub(crate) fn number(name: &'static str, rank: usize) -> TableColumn {
+        TableColumn {
+            align: Align::Right,
+            ..TableColumn::whole(name, rank)
+        }
+    }
+}
+
+impl Cell {
+    pub(crate) fn new(text: &str) -> Cell {
+        Cell::emphasised(text, |_| Vec::new())
+    }
+
+    /// A cell in which the parts that `find` finds in its text are emphasised.
+    pub(crate) fn emphasised(text: &str, find: impl Fn(&str) -> Vec<Range<usize>>) -> Cell {
+        let text = if text.is_empty() {
+            NOTHING.to_owned()
+        } else {
+            clean(text)
+        };
+        let bold = if terminal::may_emphasise() {
+            find(&text)
+        } else {
+            Vec::new()
+        };
+        Cell { text, bold }
+    }
+
+    /// The cell cut to a number of columns, with escapes, and how many it takes.
+    fn shown(&self, columns: usize) -> (String, usize) {
+        let shown = cut(&self.text, columns);
+        let kept = if shown == self.text {
+            self.text.len()
+        } else {
+            shown.len() - '…'.len_utf8()
+        };
+        let bold = self
+            .bold
+            .iter()
+            .map(|part| part.start.min(kept)..part.end.min(kept));
+        let bold: Vec<Range<usize>> = bold.collect();
+        (terminal::emphasised(&shown, &bold), columns_of(&shown))
+    }
+}
+
+/// Prints a header and a row for each record.
+pub(crate) fn print(columns: &[TableColumn], rows: &[Vec<Cell>]) -> Result<(), Failure> {
+    let mut output = io::stdout().lock();
+    for line in lines(columns, rows, terminal::width()) {
+        writeln!(output, "{line}")?;
     }
     Ok(())
+}
+
+/// The lines of a table, none of more columns than `width`.
+fn lines(columns: &[TableColumn], rows: &[Vec<Cell>], width: usize) -> Vec<String> {
+    let header: Vec<Cell> = columns
+        .iter()
+        .map(|column| Cell::new(column.name))
+        .collect();
+    let natural: Vec<usize> = (0..columns.len())
+        .map(|index| {
+            let cells = rows
+                .iter()
+                .chain([&header])
+                .map(|row| columns_of(&row[index].text));
+            cells.max().unwrap_or_default()
+        })
+        .collect();
+    let shown = widths(columns, &natural, width);
+    let last = shown.last().map(|&(index, _)| index);
+    let line = |row: &Vec<Cell>| {
+        let cells = shown.iter().map(|&(index, width)| {
+            let (cell, used) = row[index].shown(width);
+            let padding = " ".repeat(width - used);
+            match columns[index].align {
+                Align::Right => format!("{padding}{cell}"),
+                Align::Left if Some(index) == last => cell,
+                Align::Left => format!("{cell}{padding}"),
+            }
+        });
+        cells.collect::<Vec<_>>().join(&" ".repeat(GAP))
+    };
+    [&header].into_iter().chain(rows).map(line).collect()
+}
+
+/// The columns that there is room for, by index, and how wide each is.
+fn widths(columns: &[TableColumn], natural: &[usize], width: usize) -> Vec<(usize, usize)> {
+    let min = |index: usize| columns[index].min.min(natural[index]);
+    let mut by_rank: Vec<usize> = (0..columns.len()).collect();
+    by_rank.sort_by_key(|&index| columns[index].rank);
+    let needed = |kept: &[usize]| {
+        let cells: usize = kept.iter().map(|&index| min(index)).sum();
+        cells + GAP * kept.len().saturating_sub(1)
+    };
+    while by_rank.len() > 1 && needed(&by_rank) > width {
+        by_rank.pop();
+    }
+    let mut spare = width.saturating_sub(needed(&by_rank));
+    let mut widths: Vec<usize> = (0..columns.len()).map(min).collect();
+    if let [only] = by_rank[..] {
+        widths[only] = widths[only].min(width);
+    }
+    // What is left goes to the columns by their rank: first as much as is usual, then as much as they need.
+    let usual = |index: usize| columns[index].usual.min(natural[index]);
+    for wanted in [&usual as &dyn Fn(usize) -> usize, &|index| natural[index]] {
+        for &index in &by_rank {
+            let more = wanted(index).saturating_sub(widths[index]).min(spare);
+            widths[index] += more;
+            spare -= more;
+        }
+    }
+    by_rank.sort_unstable();
+    by_rank
+        .into_iter()
+        .map(|index| (index, widths[index]))
+        .collect()
+}
+
+/// Columns below which a value stands on lines of its own.
+const VALUE_MIN: usize = 16;
+
+/// Prints a record as a list of its fields.
+pub(crate) fn print_fields<'f>(
+    fields: impl IntoIterator<Item = (&'f str, String)>,
+) -> Result<(), Failure> {
+    let fields: Vec<(&str, String)> = fields.into_iter().collect();
+    let mut output = io::stdout().lock();
+    for line in field_lines(&fields, terminal::width()) {
+        writeln!(output, "{line}")?;
+    }
+    Ok(())
+}
+
+fn field_lines(fields: &[(&str, String)], width: usize) -> Vec<String> {
+    let names = fields.iter().map(|(name, _)| columns_of(name));
+    let indent = names.max().unwrap_or_default() + GAP;
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        let value = if value.is_empty() {
+            NOTHING.to_owned()
+        } else {
+            clean(value)
+        };
+        let room = width.saturating_sub(indent);
+        if room < VALUE_MIN {
+            lines.push((*name).to_owned());
+            let value = wrapped(&value, width - GAP);
+            lines.extend(
+                value
+                    .iter()
+                    .map(|line| format!("{}{line}", " ".repeat(GAP))),
+            );
+            continue;
+        }
+        for (number, line) in wrapped(&value, room).iter().enumerate() {
+            let name = if number == 0 { name } else { "" };
+            lines.push(format!("{name:indent$}{line}"));
+        }
+    }
+    lines
 }
 
 /// Prints a row for each object, with its members of these names as columns.
 #[cfg(feature = "serve")]
-pub(crate) fn print_values(columns: &[&str], rows: &[serde_json::Value]) -> Result<(), Failure> {
+pub(crate) fn print_objects(
+    columns: &[TableColumn],
+    objects: &[serde_json::Value],
+) -> Result<(), Failure> {
     let cell = |value: &serde_json::Value| match value {
-        serde_json::Value::Null => "-".to_owned(),
-        serde_json::Value::String(text) => text.replace(char::is_control, " "),
-        other => other.to_string(),
+        serde_json::Value::Null => Cell::new(""),
+        serde_json::Value::String(text) => Cell::new(text),
+        other => Cell::new(&other.to_string()),
     };
-    let names = columns.iter().map(|&name| name.to_owned()).collect();
-    let mut lines: Vec<Vec<String>> = vec![names];
-    lines.extend(
-        rows.iter()
-            .map(|row| columns.iter().map(|&name| cell(&row[name])).collect()),
-    );
-    let length = |text: &String| text.graphemes(true).count();
-    let widths: Vec<usize> = (0..columns.len())
-        .map(|column| lines.iter().map(|line| length(&line[column])).max())
-        .map(Option::unwrap_or_default)
-        .collect();
-    let mut output = io::stdout().lock();
-    for line in lines {
-        let cells = line.iter().zip(&widths);
-        let cells: Vec<String> = cells.map(|(text, &width)| padded(text, width)).collect();
-        writeln!(output, "{}", cells.join("  ").trim_end())?;
-    }
-    Ok(())
-}
-
-fn width(is_terminal: bool) -> usize {
-    let given = std::env::var("COLUMNS").ok();
-    let given = given.and_then(|columns| columns.parse().ok());
-    let measured = || {
-        let size = is_terminal.then(terminal_size::terminal_size).flatten();
-        size.map(|(terminal_size::Width(columns), _)| usize::from(columns))
+    let row = |object: &serde_json::Value| {
+        let cells = columns.iter().map(|column| cell(&object[column.name]));
+        cells.collect()
     };
-    given.or_else(measured).unwrap_or(WIDTH_DEFAULT)
+    print(columns, &objects.iter().map(row).collect::<Vec<_>>())
 }
 
-/// The title with each word that the filter looks for in bold.
-fn emphasised(title: &str, filter: &Filter) -> String {
-    let mut shown = String::with_capacity(title.len());
-    let mut end = 0;
-    for word in filter.matched_words(title) {
-        shown.push_str(&title[end..word.start]);
-        shown.push_str(&format!("{BOLD}{}{PLAIN}", &title[word.clone()]));
-        end = word.end;
-    }
-    shown.push_str(&title[end..]);
-    shown
-}
-
-fn cut(text: &str, most: usize) -> String {
-    let clean = text.replace(char::is_control, " ");
-    if clean.graphemes(true).count() <= most {
-        clean
-    } else {
-        clean.graphemes(true).take(most - 1).chain(["…"]).collect()
-    }
-}
-
-fn padded(text: &str, width: usize) -> String {
-    let length = text.graphemes(true).count();
-    format!("{text}{}", " ".repeat(width.saturating_sub(length)))
-}
+#[cfg(test)]
+mod tests;

@@ -2,16 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use signaldex::json::Sink;
+use signaldex::json::{CheckSink, Sink};
 use signaldex::{CompanyDeletion, Index, SignalId, Writer};
 
-use crate::Failure;
-use crate::build::Input;
 #[cfg(feature = "cluster")]
 use crate::cluster;
+use crate::input::{Input, LoadTarget};
 use crate::place::{Place, Target};
 use crate::stderr::{companies, say, signals};
+use crate::{Failure, progress};
 
 /// Add, replace and delete records of an index in one atomic commit
 #[derive(Debug, clap::Args)]
@@ -36,10 +37,10 @@ Of shards, each commits on its own. If the update ends early, the same command a
 /// The files of an update.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Files {
-    /// Companies to add or replace, one JSON object a line, or CSV with a header
+    /// Companies to add or replace, one JSON object a line, or a table with a header
     #[arg(long, value_name = "FILE")]
     companies: Option<PathBuf>,
-    /// Signals to add or replace, one JSON object a line, or CSV with a header
+    /// Signals to add or replace, one JSON object a line, or a table with a header
     #[arg(long, value_name = "FILE")]
     signals: Option<PathBuf>,
     /// Signals to delete, one id a line
@@ -87,10 +88,23 @@ impl Update {
 
 fn update_index(directory: &Path, files: &Files) -> Result<(), Failure> {
     let index = Index::open(directory)?;
+    if files.is_check() {
+        let snapshot = index.snapshot();
+        let mut sink = CheckSink::over(Arc::clone(&snapshot));
+        let (company_file, signal_file) = (files.companies.as_deref(), files.signals.as_deref());
+        let checked = files.input.load(
+            &mut sink,
+            company_file,
+            signal_file,
+            LoadTarget::Index(&snapshot),
+        )?;
+        say(format_args!("{checked}; nothing is changed"));
+        return Ok(());
+    }
     let mut writer = index.writer()?;
-    let loaded = files.apply(&mut writer)?;
-    let report = writer.commit()?;
-    writer.wait_for_merges();
+    let loaded = files.apply(&mut writer, LoadTarget::Index(&index.snapshot()))?;
+    let report = progress::phase("committing", || writer.commit())?;
+    progress::phase("merging", || writer.wait_for_merges());
     say(format_args!(
         "{loaded}; deleted {} and {}; generation {}",
         signals(report.signals_deleted),
@@ -101,6 +115,11 @@ fn update_index(directory: &Path, files: &Files) -> Result<(), Failure> {
 }
 
 impl Files {
+    /// Whether nothing is to be changed.
+    pub(crate) fn is_check(&self) -> bool {
+        self.input.is_check()
+    }
+
     fn refuse_none(&self) -> Result<(), Failure> {
         let files = [
             &self.companies,
@@ -119,9 +138,13 @@ impl Files {
     }
 
     /// Hands over the records, and then the deletions. Returns a summary of what was read.
-    pub(crate) fn apply(&self, to: &mut impl Updated) -> Result<String, Failure> {
+    pub(crate) fn apply(
+        &self,
+        to: &mut impl Updated,
+        target: LoadTarget<'_>,
+    ) -> Result<String, Failure> {
         let (company_file, signal_file) = (self.companies.as_deref(), self.signals.as_deref());
-        let loaded = self.input.load(to, company_file, signal_file)?;
+        let loaded = self.input.load(to, company_file, signal_file, target)?;
         for (path, number, line) in lines_of(self.delete_signals.as_deref())? {
             let id: SignalId = line
                 .parse()

@@ -8,7 +8,7 @@ use signaldex::Index;
 use crate::cluster;
 use crate::place::{Place, Target};
 use crate::stderr::{counted, say, signals};
-use crate::{Failure, source};
+use crate::{Failure, progress, source};
 
 /// Check every rule of an index: checksums, cross-checks, postings against records
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ impl Verify {
 
 fn verify_index(directory: &Path) -> Result<(), Failure> {
     let snapshot = source::open(directory)?.snapshot();
-    snapshot.verify()?;
+    progress::phase("verifying", || snapshot.verify())?;
     say(format_args!(
         "{}: every rule holds",
         signals(snapshot.signal_count())
@@ -57,7 +57,7 @@ impl Compact {
 fn compact_index(directory: &Path) -> Result<(), Failure> {
     let index = Index::open(directory)?;
     let before = index.snapshot().statistics()?;
-    index.writer()?.compact()?;
+    progress::phase("merging", || index.writer()?.compact())?;
     let after = index.snapshot().statistics()?;
     say(format_args!(
         "{} of {} bytes before, {} of {} bytes now",

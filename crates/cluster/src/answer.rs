@@ -1,33 +1,12 @@
-//! Answers of nodes: their encoding on the network, and merging.
-//!
-//! ```text
-//! kind: u8   0 rows            id: u64, length: u32, bytes; repeated
-//!            1 count           u64
-//!            2 facets          facet: u8, count: u64, length: u32, label; repeated
-//!            3 loaded shards   generation: u64, n: u32, n shards: u32; repeated
-//! ```
-//!
-//! Numbers are little-endian. Decoding allocates no more than the message holds.
+//! Answers of shards, and merging.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::body::Bytes;
-use hashbrown::HashMap;
 
 use super::question::ShardRequest;
-use signaldex::query::Facet;
-use signaldex::{Error, Facets, Result};
-
-const ROWS: u8 = 0;
-const COUNT: u8 = 1;
-const FACETS: u8 = 2;
-const LOADED: u8 = 3;
-
-/// Bytes of a row or a value in addition to its text.
-const OVERHEAD: usize = size_of::<u8>() + size_of::<u64>() + size_of::<u32>();
-
-/// The loaded shards of a node, by generation.
-pub(super) type HeldShards = BTreeMap<u64, Vec<u32>>;
+use signaldex::query::{Facet, SortKey};
+use signaldex::{Error, FacetCounters, FacetDictionary, Facets, PositionError, Result, SignalId};
 
 /// An answer of shards.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,17 +15,47 @@ pub(super) enum ShardAnswer {
     Rows(Vec<AnswerRow>),
     /// A number of matches.
     Count(u64),
-    /// Values of facets.
+    /// Values of facets, from another node.
     Facets(Vec<FacetValue>),
-    /// The loaded shards.
-    LoadedShards(HeldShards),
+    /// The same, counted here.
+    Counters(CountedFacets),
+    /// Changes of one shard, or why a position has no place in its history.
+    Changes(Result<FoundChanges, PositionError>),
+}
+
+/// Changes of a shard.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FoundChanges {
+    pub(super) changes: Vec<ShardChange>,
+    /// The step up to which it has been searched.
+    pub(super) step: (u64, u64),
+    /// Whether there are no more.
+    pub(super) is_last: bool,
+}
+
+/// A change with the [step](signaldex::Position::step) after it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ShardChange {
+    pub(super) step: (u64, u64),
+    /// Its JSON.
+    pub(super) item: Bytes,
 }
 
 /// A row: an id and its rendered JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AnswerRow {
     pub(super) id: u64,
+    /// The [`bits`](SortKey::bits) of its value in the order of the query.
+    pub(super) value: u64,
     pub(super) bytes: Bytes,
+}
+
+impl AnswerRow {
+    /// The sort key, if the id is one of a signal.
+    pub(super) fn key(&self) -> Option<SortKey> {
+        let id = SignalId::new(self.id);
+        id.map(|id| SortKey::from_bits(self.value, id))
+    }
 }
 
 /// A value of a facet with its count.
@@ -54,8 +63,16 @@ pub(super) struct AnswerRow {
 pub(super) struct FacetValue {
     /// The index of the facet.
     pub(super) facet: u8,
-    pub(super) label: String,
+    /// UTF-8.
+    pub(super) label: Bytes,
     pub(super) count: u64,
+}
+
+/// Counts of facets by the numbers of their labels.
+#[derive(Clone, Debug)]
+pub(super) struct CountedFacets {
+    pub(super) dictionary: Arc<FacetDictionary>,
+    pub(super) counters: FacetCounters,
 }
 
 impl ShardAnswer {
@@ -78,11 +95,8 @@ impl ShardAnswer {
                 let counts = parts.into_iter().map(ShardAnswer::count);
                 Ok(ShardAnswer::Count(counts.sum::<Result<u64>>()?))
             }
-            ShardRequest::Facets { .. } => {
-                let values = all(parts, ShardAnswer::facet_values)?;
-                Ok(ShardAnswer::Facets(summed(values)))
-            }
-            ShardRequest::LoadedShards => Err(unexpected()),
+            ShardRequest::Facets { .. } => Ok(ShardAnswer::Counters(CountedFacets::of(parts)?)),
+            ShardRequest::Changes(_) => Err(unexpected()),
         }
     }
 
@@ -102,78 +116,27 @@ impl ShardAnswer {
         }
     }
 
-    pub(super) fn facet_values(self) -> Result<Vec<FacetValue>> {
+    pub(super) fn changes(self) -> Result<Result<FoundChanges, PositionError>> {
         match self {
-            ShardAnswer::Facets(values) => Ok(values),
+            ShardAnswer::Changes(changes) => Ok(changes),
             _ => Err(unexpected()),
         }
+    }
+
+    /// The sorted values of facets. Labels with the same key are one value.
+    pub(super) fn facets(self) -> Result<Facets> {
+        let counted = CountedFacets::of(vec![self])?;
+        Ok(counted.dictionary.facets(&counted.counters))
     }
 
     /// The number of rows, values or counts.
     pub(super) fn row_count(&self) -> usize {
         match self {
             ShardAnswer::Rows(rows) => rows.len(),
-            ShardAnswer::Count(_) => 1,
+            ShardAnswer::Count(_) | ShardAnswer::Counters(_) => 1,
             ShardAnswer::Facets(values) => values.len(),
-            ShardAnswer::LoadedShards(held) => held.len(),
-        }
-    }
-
-    /// Appends the bytes to a message.
-    pub(super) fn encode(&self, output: &mut Vec<u8>) {
-        match self {
-            ShardAnswer::Rows(rows) => {
-                output.reserve(rows.iter().map(|row| OVERHEAD + row.bytes.len()).sum());
-                output.push(ROWS);
-                for row in rows {
-                    output.extend(row.id.to_le_bytes());
-                    push_text(output, &row.bytes);
-                }
-            }
-            ShardAnswer::Count(count) => {
-                output.push(COUNT);
-                output.extend(count.to_le_bytes());
-            }
-            ShardAnswer::Facets(values) => {
-                output.push(FACETS);
-                for value in values {
-                    output.push(value.facet);
-                    output.extend(value.count.to_le_bytes());
-                    push_text(output, value.label.as_bytes());
-                }
-            }
-            ShardAnswer::LoadedShards(held) => {
-                output.push(LOADED);
-                for (generation, shards) in held {
-                    output.extend(generation.to_le_bytes());
-                    output.extend((shards.len() as u32).to_le_bytes());
-                    output.extend(shards.iter().flat_map(|shard| shard.to_le_bytes()));
-                }
-            }
-        }
-    }
-
-    /// Decodes an answer. Rows share the bytes.
-    pub(super) fn decode(bytes: Bytes) -> Result<ShardAnswer> {
-        let mut reader = AnswerReader(bytes);
-        match reader.number::<1>()? {
-            [ROWS] => Ok(ShardAnswer::Rows(reader.repeated(AnswerReader::row)?)),
-            [COUNT] => {
-                let count = u64::from_le_bytes(reader.number()?);
-                if reader.0.is_empty() {
-                    Ok(ShardAnswer::Count(count))
-                } else {
-                    Err(malformed())
-                }
-            }
-            [FACETS] => Ok(ShardAnswer::Facets(
-                reader.repeated(AnswerReader::facet_value)?,
-            )),
-            [LOADED] => {
-                let held = reader.repeated(AnswerReader::generation)?;
-                Ok(ShardAnswer::LoadedShards(held.into_iter().collect()))
-            }
-            _ => Err(malformed()),
+            ShardAnswer::Changes(Ok(found)) => found.changes.len(),
+            ShardAnswer::Changes(Err(_)) => 0,
         }
     }
 }
@@ -190,115 +153,62 @@ fn all<T>(
     Ok(all)
 }
 
-/// Adds up values with equal labels. Labels that differ only in spelling are left to [`facets_of`], which
-/// folds each label.
-fn summed(values: Vec<FacetValue>) -> Vec<FacetValue> {
-    let mut sums: HashMap<(u8, String), u64> = HashMap::with_capacity(values.len());
-    for value in values {
-        *sums.entry((value.facet, value.label)).or_default() += value.count;
-    }
-    let value = |((facet, label), count)| FacetValue {
-        facet,
-        label,
-        count,
-    };
-    sums.into_iter().map(value).collect()
-}
-
-/// Adds up values. Labels with the same key are one value.
-pub(super) fn facets_of(values: Vec<FacetValue>) -> Facets {
-    let mut lists: [Vec<(String, u64)>; Facet::ALL.len()] = Default::default();
-    for value in values {
-        if let Some(list) = lists.get_mut(usize::from(value.facet)) {
-            list.push((value.label, value.count));
+impl CountedFacets {
+    /// Adds up the parts of an answer. Those of this node's shards have their numbers already; labels of others are
+    /// looked up.
+    fn of(parts: Vec<ShardAnswer>) -> Result<CountedFacets> {
+        let own = parts.iter().find_map(|part| match part {
+            ShardAnswer::Counters(own) => Some(Arc::clone(&own.dictionary)),
+            _ => None,
+        });
+        let dictionary = own.unwrap_or_else(|| Arc::new(FacetDictionary::new(Vec::new())));
+        let mut counters = dictionary.counters();
+        for part in parts {
+            match part {
+                ShardAnswer::Counters(own) if Arc::ptr_eq(&own.dictionary, &dictionary) => {
+                    counters.add(own.counters);
+                }
+                ShardAnswer::Counters(own) => {
+                    for (facet, label, count) in own.values() {
+                        dictionary.add_label(&mut counters, facet, label, count);
+                    }
+                }
+                ShardAnswer::Facets(values) => {
+                    for value in values {
+                        // A facet of a later release is skipped.
+                        if let Some(&facet) = Facet::ALL.get(usize::from(value.facet)) {
+                            let label = value.label();
+                            dictionary.add_label(&mut counters, facet, label, value.count);
+                        }
+                    }
+                }
+                _ => return Err(unexpected()),
+            }
         }
-    }
-    let mut facets = Facets::default();
-    for (facet, list) in Facet::ALL.into_iter().zip(lists) {
-        facets.set(facet, list);
-    }
-    facets
-}
-
-/// The values of all lists.
-pub(super) fn values_of(facets: &Facets) -> Vec<FacetValue> {
-    let values = Facet::ALL.into_iter().flat_map(|facet| {
-        let values = facets.values(facet).iter();
-        values.map(move |value| FacetValue {
-            facet: facet as u8,
-            label: value.label().to_owned(),
-            count: value.count(),
-        })
-    });
-    values.collect()
-}
-
-fn push_text(output: &mut Vec<u8>, text: &[u8]) {
-    output.extend((text.len() as u32).to_le_bytes());
-    output.extend_from_slice(text);
-}
-
-/// The remaining bytes of an answer.
-struct AnswerReader(Bytes);
-
-impl AnswerReader {
-    /// Reads items until the end. Terminates because each item has at least one byte.
-    fn repeated<T>(&mut self, item: impl Fn(&mut AnswerReader) -> Result<T>) -> Result<Vec<T>> {
-        let mut items = Vec::new();
-        while !self.0.is_empty() {
-            items.push(item(self)?);
-        }
-        Ok(items)
-    }
-
-    fn row(&mut self) -> Result<AnswerRow> {
-        Ok(AnswerRow {
-            id: u64::from_le_bytes(self.number()?),
-            bytes: self.text()?,
+        Ok(CountedFacets {
+            dictionary,
+            counters,
         })
     }
 
-    fn facet_value(&mut self) -> Result<FacetValue> {
-        let [facet] = self.number()?;
-        let count = u64::from_le_bytes(self.number()?);
-        let label = String::from_utf8(self.text()?.into());
-        Ok(FacetValue {
-            facet,
-            label: label.map_err(|_| malformed())?,
-            count,
-        })
-    }
-
-    fn generation(&mut self) -> Result<(u64, Vec<u32>)> {
-        let generation = u64::from_le_bytes(self.number()?);
-        let count = u32::from_le_bytes(self.number()?) as usize;
-        let bytes = self.bytes(count.saturating_mul(size_of::<u32>()))?;
-        let shards = bytes.as_chunks::<{ size_of::<u32>() }>().0.iter();
-        let shards = shards.map(|&bytes| u32::from_le_bytes(bytes)).collect();
-        Ok((generation, shards))
-    }
-
-    fn text(&mut self) -> Result<Bytes> {
-        let length = u32::from_le_bytes(self.number()?);
-        self.bytes(length as usize)
-    }
-
-    fn number<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let bytes = self.0.first_chunk().copied().ok_or_else(malformed)?;
-        let _ = self.0.split_to(N);
-        Ok(bytes)
-    }
-
-    fn bytes(&mut self, length: usize) -> Result<Bytes> {
-        if length > self.0.len() {
-            return Err(malformed());
-        }
-        Ok(self.0.split_to(length))
+    /// The labels with their counts, in no order.
+    pub(super) fn values(&self) -> impl Iterator<Item = (Facet, &str, u64)> {
+        self.dictionary.labels(&self.counters)
     }
 }
 
-fn malformed() -> Error {
-    Error::corrupt("a node returned a malformed answer")
+impl PartialEq for CountedFacets {
+    fn eq(&self, other: &CountedFacets) -> bool {
+        let facets = |counted: &CountedFacets| counted.dictionary.facets(&counted.counters);
+        facets(self) == facets(other)
+    }
+}
+
+impl FacetValue {
+    /// Its label, which is checked where it is received.
+    fn label(&self) -> &str {
+        std::str::from_utf8(&self.label).unwrap_or_default()
+    }
 }
 
 fn unexpected() -> Error {

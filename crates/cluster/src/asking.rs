@@ -2,17 +2,23 @@
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{Either, select, try_join_all};
 
+pub(super) use self::hedging::Hedging;
+
+use self::hedging::NodeAttempt;
 use super::answer::ShardAnswer;
+use super::engine::PeerFailure;
 use super::members::{Members, NodeTask, Unreachable};
-use super::messages::ReplyStatus;
 use super::nodes::Nodes;
-use super::peer::PeerFailure;
 use super::question::{Question, ShardRequest};
+use super::worker::ReplyStatus;
 use signaldex_server::corpus::Unanswered;
+
+mod hedging;
 
 /// Sends queries to the nodes of shards.
 pub(super) struct Asker {
@@ -20,13 +26,29 @@ pub(super) struct Asker {
     pub(super) members: Arc<Members>,
     /// The deadline of a query.
     pub(super) deadline: Duration,
-    /// How long to wait for a node before other replicas are queried, too.
+    /// Queries other replicas as well where a node takes longer than usual.
+    pub(super) hedging: Hedging,
+    /// How long to wait for a node before other replicas are queried in any case.
     pub(super) first_attempt: Duration,
+    /// Questions asked again after a failure, and of others as well because a node was slow.
+    pub(super) retried: AtomicU64,
+    pub(super) hedged: AtomicU64,
+}
+
+/// How many rows of a page each node renders; of the others it sends the ids.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowShare {
+    /// As many as its part of the shards has in nearly every page.
+    Expected,
+    All,
 }
 
 /// A query to shards of a generation.
 struct ShardQuery {
     generation: u64,
+    /// The number of shards that are asked.
+    asked: usize,
+    share: RowShare,
     /// The number of shards of the generation.
     shard_count: u32,
     wanted: Arc<ShardRequest>,
@@ -39,9 +61,12 @@ impl Asker {
         generation: u64,
         shards: &[u32],
         wanted: ShardRequest,
+        share: RowShare,
     ) -> Result<ShardAnswer, Unanswered> {
         let asked = ShardQuery {
             generation,
+            asked: shards.len(),
+            share,
             shard_count: self.members.shard_count(generation),
             wanted: Arc::new(wanted),
         };
@@ -82,7 +107,7 @@ impl Asker {
 
     /// Queries the shards of a task at their node, or at others if that fails or is slow.
     async fn part(&self, asked: &ShardQuery, task: &NodeTask) -> Result<ShardAnswer, Unanswered> {
-        let mut first = pin!(self.ask_node(asked, task));
+        let mut first = pin!(self.first_answer(asked, task));
         let tried = tokio::time::timeout(self.first_attempt, first.as_mut()).await;
         let failure = match tried {
             Ok(Ok(answer)) => return Ok(answer),
@@ -92,9 +117,23 @@ impl Asker {
                 None
             }
         };
+        let counter = if failure.is_some() {
+            &self.retried
+        } else {
+            &self.hedged
+        };
         let others = self.assign(asked, &task.shards, &[task.node]);
+        if others.is_ok() {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
         match (failure, others) {
             (Some(_), Ok(others)) => self.ask_all(asked, &others).await,
+            // The connection has ended, but perhaps not the node.
+            (Some(PeerFailure::Broken(_)), Err(missing)) => {
+                self.retried.fetch_add(1, Ordering::Relaxed);
+                let answer = self.ask_node(asked, task).await;
+                answer.map_err(|failure| asked.failed(missing.shard, &failure))
+            }
             (Some(failure), Err(missing)) => Err(asked.failed(missing.shard, &failure)),
             (None, Ok(others)) => self.first_of(asked, task, first, &others).await,
             // No other node has them.
@@ -103,6 +142,25 @@ impl Asker {
                 answer.map_err(|failure| asked.failed(missing.shard, &failure))
             }
         }
+    }
+
+    /// The answer of the node of a task, or that of others where it takes longer than usual.
+    async fn first_answer(
+        &self,
+        asked: &ShardQuery,
+        task: &NodeTask,
+    ) -> Result<ShardAnswer, PeerFailure> {
+        // What this node computes itself is not sped up by more questions.
+        if task.node == self.members.own() {
+            return self.ask_node(asked, task).await;
+        }
+        let attempt = NodeAttempt {
+            asker: self,
+            asked,
+            task,
+            is_second: false,
+        };
+        self.hedging.ask(attempt).await
     }
 
     /// Waits for a slow node and others concurrently.
@@ -148,9 +206,10 @@ impl Asker {
         let question = Question {
             generation: asked.generation,
             shards: task.shards.clone(),
+            rendered_max: asked.rendered_max(task.shards.len()),
             wanted: Arc::clone(&asked.wanted),
         };
-        let answer = self.nodes.ask(task.node, &question).await;
+        let answer = self.nodes.ask(task.node, &question, self.deadline).await;
         match &answer {
             Ok(_) => {}
             Err(PeerFailure::Dead(error)) => self.members.died(task.node, &error.to_string()),
@@ -170,6 +229,14 @@ impl Asker {
 }
 
 impl ShardQuery {
+    /// The number of rows that a node renders for some of the shards.
+    fn rendered_max(&self, shards: usize) -> usize {
+        match self.share {
+            RowShare::Expected => expected_rows(self.wanted.rows_max(), shards, self.asked),
+            RowShare::All => usize::MAX,
+        }
+    }
+
     fn failed(&self, shard: u32, failure: &PeerFailure) -> Unanswered {
         let reason = match failure {
             PeerFailure::Dead(_) => "has no live replica",
@@ -188,6 +255,19 @@ impl ShardQuery {
     }
 }
 
+/// How many of `rows` some of the shards have at most, in 99 of 100 pages: the mean of the binomial distribution and two
+/// and a half standard deviations.
+fn expected_rows(rows: usize, shards: usize, all: usize) -> usize {
+    let (count, share) = (rows as f64, shards as f64 / all.max(1) as f64);
+    let mean = count * share;
+    let deviation = (mean * (1.0 - share)).max(0.0).sqrt();
+    // Not negative, and at most a few thousand.
+    rows.min((mean + 2.5 * deviation).ceil() as usize)
+}
+
 pub(super) fn unavailable(detail: &str) -> Unanswered {
     Unanswered::Unavailable(detail.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

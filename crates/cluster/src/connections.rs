@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustls::pki_types::ServerName;
@@ -20,8 +20,9 @@ const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
 /// Time limit of connecting, including the handshake.
 const CONNECT_TIME: Duration = Duration::from_secs(1);
 
-/// Maximum number of connections to a worker; more wait in the listen queue. Idle connections are closed.
-const CONNECTIONS_MAX: usize = 2_048;
+/// Maximum number of connections to a worker, and of those from one address. A node has two or three to each other node.
+const CONNECTIONS_MAX: usize = 4_096;
+const CONNECTIONS_OF_ADDRESS_MAX: usize = 256;
 
 /// Size of the read buffer: a short message takes one read.
 const READ_AHEAD: usize = 4_096;
@@ -43,6 +44,8 @@ pub(super) struct Connection {
     pub(super) stream: BufReader<Box<dyn Socket>>,
     /// What it was made with; `None` for plain text.
     tls: Option<Arc<Tls>>,
+    /// Of an accepted connection.
+    _slot: Option<Slot>,
 }
 
 /// A byte stream.
@@ -55,39 +58,56 @@ impl Connection {
         Connection {
             stream: BufReader::with_capacity(READ_AHEAD, Box::new(socket)),
             tls,
+            _slot: None,
         }
     }
 
-    /// Whether it was made with the certificate that is used now.
-    pub(super) fn is_current(&self, security: &Security) -> bool {
-        security.is_current(self.tls.as_ref())
+    /// What it was made with; `None` for plain text.
+    pub(super) fn tls(&self) -> Option<Arc<Tls>> {
+        self.tls.clone()
     }
 }
 
-/// Accepts and serves connections until the listener breaks. Returns the reason.
-pub(super) async fn accept<S, F>(listener: TcpListener, security: &Security, serve: S) -> io::Error
+/// Accepts connections and hands them over until the listener breaks. Returns the reason.
+pub(super) async fn accept<S, F>(
+    listener: TcpListener,
+    security: &Security,
+    refusals: &Arc<Refusals>,
+    hand_over: S,
+) -> io::Error
 where
     S: Fn(Connection, SocketAddr) -> F + Clone + Send + 'static,
     F: Future<Output = ()> + Send,
 {
-    let refusals = Arc::new(Refusals::default());
-    // Dropped with this future, which closes them.
-    let mut connections = JoinSet::new();
+    let slots = Slots::default();
+    // Handshakes, dropped with this future.
+    let mut greeted = JoinSet::new();
     let mut failing_since: Option<Instant> = None;
     loop {
-        while connections.try_join_next().is_some() {}
-        if connections.len() >= CONNECTIONS_MAX {
-            connections.join_next().await;
-        }
+        while greeted.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((socket, peer)) => {
                 failing_since = None;
-                let (tls, refusals) = (security.current(), Arc::clone(&refusals));
-                let serve = serve.clone();
-                connections.spawn(async move {
+                let (tls, refusals) = (security.current(), Arc::clone(refusals));
+                let Some(slot) = slots.take(peer.ip()) else {
+                    refusals.log(&peer.ip().to_string(), "it has too many connections");
+                    continue;
+                };
+                let hand_over = hand_over.clone();
+                greeted.spawn(async move {
                     match greet(socket, tls).await {
-                        Ok(connection) => serve(connection, peer).await,
-                        Err(error) => refusals.log(&peer.ip().to_string(), &error),
+                        Ok(connection) => {
+                            let _slot = Some(slot);
+                            hand_over(
+                                Connection {
+                                    _slot,
+                                    ..connection
+                                },
+                                peer,
+                            )
+                            .await;
+                        }
+                        Err(error) => refusals.log(&peer.ip().to_string(), &in_words(&error)),
                     }
                 });
             }
@@ -119,7 +139,47 @@ async fn greet(socket: TcpStream, tls: Option<Arc<Tls>>) -> io::Result<Connectio
     }
 }
 
+/// Counts the connections to a worker by the address of the other side.
+#[derive(Clone, Default)]
+struct Slots(Arc<Mutex<HashMap<IpAddr, usize>>>);
+
+impl Slots {
+    /// Counts one more connection, until the slot is dropped; `None` where there are too many.
+    fn take(&self, peer: IpAddr) -> Option<Slot> {
+        let mut taken = self.lock();
+        let of_peer = taken.get(&peer).copied().unwrap_or_default();
+        if of_peer >= CONNECTIONS_OF_ADDRESS_MAX || taken.values().sum::<usize>() >= CONNECTIONS_MAX
+        {
+            return None;
+        }
+        taken.insert(peer, of_peer + 1);
+        let slots = self.clone();
+        Some(Slot { slots, peer })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection that is counted.
+struct Slot {
+    slots: Slots,
+    peer: IpAddr,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut taken = self.slots.lock();
+        let of_peer = taken.remove(&self.peer).unwrap_or_default();
+        if of_peer > 1 {
+            taken.insert(self.peer, of_peer - 1);
+        }
+    }
+}
+
 /// Opens connections to one node.
+#[derive(Clone)]
 pub(super) struct Connector {
     /// `host:port`.
     pub(super) address: String,
@@ -142,7 +202,8 @@ impl Connector {
         let name: ServerName<'static> = server_name(&self.address).map_err(io::Error::other)?;
         let connected = TlsConnector::from(Arc::clone(&tls.client)).connect(name, socket);
         let connected = connected.await;
-        let socket = connected.inspect_err(|error| self.refusals.log(&self.address, error))?;
+        let socket =
+            connected.inspect_err(|error| self.refusals.log(&self.address, &in_words(error)))?;
         Ok(Connection::new(socket, Some(tls)))
     }
 }
@@ -152,10 +213,9 @@ impl Connector {
 pub(super) struct Refusals(Mutex<HashMap<String, Instant>>);
 
 impl Refusals {
-    fn log(&self, peer: &str, error: &io::Error) {
-        let reason = in_words(error);
+    pub(super) fn log(&self, peer: &str, reason: &str) {
         if self.is_due(format!("{peer}: {reason}")) {
-            tracing::warn!(peer, reason, "a connection with another node is refused");
+            tracing::warn!(peer, reason, "a connection or request is refused");
         }
     }
 
@@ -165,3 +225,6 @@ impl Refusals {
         logged.len() < REFUSALS_MAX && logged.insert(refusal, Instant::now()).is_none()
     }
 }
+
+#[cfg(test)]
+mod tests;

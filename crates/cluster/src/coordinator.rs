@@ -4,37 +4,52 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::Bytes;
 use time::Date;
 
 use super::admission::Admission;
-use super::answer::{AnswerRow, ShardAnswer, facets_of};
-use super::asking::{Asker, unavailable};
+use super::answer::{AnswerRow, ShardAnswer};
+use super::asking::{Asker, RowShare, unavailable};
+use super::leases::Leases;
+use super::manifest_cache::ManifestCache;
 use super::members::{Members, Unreachable};
 use super::nodes::Nodes;
 use super::placement::shard_of;
-use super::question::ShardRequest;
+use super::question::{RowFormat, ShardRequest};
 use signaldex::json::{Rendering, SearchAnswer};
-use signaldex::query::{Facet, Start};
-use signaldex::{Error, FacetQuery, Facets, Filter, Query, SignalId};
+use signaldex::query::limits::PAGE_BYTES_MAX;
+use signaldex::query::{Facet, SortKey, Start};
+use signaldex::{Error, FacetQuery, Facets, Filter, PositionError, Query, SignalId};
 use signaldex_server::corpus::{
-    ClusterStatus, Corpus, CorpusFuture, CorpusView, RenderedPage, Unanswered,
+    ChangesRequest, ClusterStatus, Corpus, CorpusFuture, CorpusView, ExportRequest, ExportSlice,
+    PlanStatus, RenderedChanges, RenderedPage, Unanswered,
 };
 
 /// Answers clients by querying the nodes of a cluster.
 pub(super) struct Coordinator {
     asker: Asker,
     admission: Admission,
+    pub(super) manifests: ManifestCache,
+    leases: Leases,
 }
 
 impl Coordinator {
     /// Creates a coordinator for `queries` concurrent queries; others wait for at most `queue`.
-    pub(super) fn new(asker: Asker, queries: usize, queue: Duration) -> Coordinator {
+    pub(super) fn new(
+        asker: Asker,
+        manifests: ManifestCache,
+        leases: Leases,
+        queries: usize,
+        queue: Duration,
+    ) -> Coordinator {
         Coordinator {
             asker,
             admission: Admission::new(queries, queries, queue),
+            manifests,
+            leases,
         }
     }
 
@@ -42,13 +57,19 @@ impl Coordinator {
         &self.asker.members
     }
 
-    async fn ask(
+    /// The deadline of a query.
+    pub(super) fn deadline(&self) -> Duration {
+        self.asker.deadline
+    }
+
+    pub(super) async fn ask(
         &self,
         at: &CorpusView,
         shards: &[u32],
         wanted: ShardRequest,
     ) -> Result<ShardAnswer, Unanswered> {
-        self.asker.ask(at.generation, shards, wanted).await
+        let share = RowShare::Expected;
+        self.asker.ask(at.generation, shards, wanted, share).await
     }
 
     /// Runs a query when it is admitted.
@@ -56,11 +77,11 @@ impl Coordinator {
         &self,
         work: impl Future<Output = Result<T, Unanswered>>,
     ) -> Result<T, Unanswered> {
-        let turn = self.admission.enter().await;
-        let _turn = turn.ok_or_else(|| {
-            unavailable("Too many queries are under way at this node; nothing was charged.")
-        })?;
-        work.await
+        let done = self.admission.run(work).await;
+        done.unwrap_or_else(|| {
+            let detail = "Too many queries are under way at this node; nothing was charged.";
+            Err(unavailable(detail))
+        })
     }
 
     /// The shards that can hold matches: one, where the filter names a company, and none that is empty.
@@ -107,9 +128,41 @@ impl Coordinator {
         };
         // One more than the page, to know whether there is a next page.
         let part = query.part(start, query.limit() + 1);
-        page_rows(self.rows(at, part, today, Some(rendering)).await?)
+        let format = RowFormat::Item(rendering);
+        let rows = self.rendered_rows(at, &part, today, format).await?;
+        page_rows(rows)
             .map(|rows| page_of(query, today, rows))
             .map_err(Unanswered::Failed)
+    }
+
+    /// The rows of a page and one more. Each node renders the share of the page that its shards probably have; from the
+    /// first row on that none has rendered, nodes are asked again.
+    async fn rendered_rows(
+        &self,
+        at: &CorpusView,
+        part: &Query,
+        today: Date,
+        format: RowFormat,
+    ) -> Result<Vec<AnswerRow>, Unanswered> {
+        let whole = part.part(part.start().clone(), part.limit());
+        let share = RowShare::Expected;
+        let mut rows = self.rows(at, whole, today, Some(format), share).await?;
+        // Of the one more, the id is enough.
+        let Some(missing) = first_missing(&rows, part.limit() - 1) else {
+            return Ok(rows);
+        };
+        rows.truncate(missing);
+        let last = rows.last().and_then(AnswerRow::key);
+        let start = match last {
+            Some(last) => Start::After(part.cursor_after(last, today)),
+            None => part.start().clone(),
+        };
+        let rest = part.part(start, part.limit() - missing);
+        let rest = self
+            .rows(at, rest, today, Some(format), RowShare::All)
+            .await?;
+        rows.extend(rest);
+        Ok(rows)
     }
 
     /// The start of a numbered page: after the last row of the previous pages, of which only ids are queried. `None` if
@@ -125,18 +178,20 @@ impl Coordinator {
         if skipped == 0 {
             return Ok(Some(Start::First));
         }
-        let rows = self.rows(at, query.part(Start::First, skipped), today, None);
-        let rows = rows.await?;
-        let last = rows.get(skipped - 1).and_then(|row| SignalId::new(row.id));
+        let ids = query.part(Start::First, skipped);
+        let rows = self.rows(at, ids, today, None, RowShare::All).await?;
+        let last = rows.get(skipped - 1).and_then(AnswerRow::key);
         Ok(last.map(|last| Start::After(query.cursor_after(last, today))))
     }
 
-    async fn rows(
+    /// The first rows of a result.
+    pub(super) async fn rows(
         &self,
         at: &CorpusView,
         query: Query,
         today: Date,
-        rendering: Option<Rendering>,
+        rendering: Option<RowFormat>,
+        share: RowShare,
     ) -> Result<Vec<AnswerRow>, Unanswered> {
         let shards = self.shards(at, query.filter());
         let wanted = ShardRequest::Rows {
@@ -144,7 +199,10 @@ impl Coordinator {
             today,
             rendering,
         };
-        let answer = self.ask(at, &shards, wanted).await?;
+        let answer = self
+            .asker
+            .ask(at.generation, &shards, wanted, share)
+            .await?;
         answer.rows().map_err(Unanswered::Failed)
     }
 
@@ -161,6 +219,16 @@ impl Coordinator {
 
     pub(super) fn nodes(&self) -> &Nodes {
         &self.asker.nodes
+    }
+
+    fn plans(&self) -> Vec<PlanStatus> {
+        let plans = self.nodes().plans().into_iter();
+        let status = |(node, age, questions): (usize, Duration, usize)| PlanStatus {
+            node: self.members().name(node),
+            age,
+            questions,
+        };
+        plans.map(status).collect()
     }
 
     /// The number of rows received from other nodes so far.
@@ -181,7 +249,7 @@ impl Coordinator {
             ShardRequest::Rows {
                 query: Box::new(query.part(Start::First, query.limit() + 1)),
                 today,
-                rendering: Some(Rendering::Whole),
+                rendering: Some(RowFormat::Item(Rendering::Whole)),
             }
         };
         self.explain_wanted(&view, &shards, &wanted)
@@ -227,69 +295,125 @@ impl Corpus for Coordinator {
         self.members().view()
     }
 
-    fn page<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        query: &'a Query,
+    fn page(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        query: Arc<Query>,
         today: Date,
         rendering: Rendering,
-    ) -> CorpusFuture<'a, RenderedPage> {
-        Box::pin(self.admitted(self.find(at, query, today, rendering)))
+    ) -> CorpusFuture<RenderedPage> {
+        Box::pin(async move {
+            let found = self.find(&at, &query, today, rendering);
+            self.admitted(found).await
+        })
     }
 
-    fn count<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        filter: &'a Filter,
+    fn count(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        filter: Filter,
         today: Date,
-    ) -> CorpusFuture<'a, u64> {
-        let wanted = ShardRequest::Count {
-            filter: Box::new(filter.clone()),
-            today,
-        };
-        Box::pin(self.admitted(async move {
-            let answer = self.ask(at, &self.shards(at, filter), wanted).await?;
+    ) -> CorpusFuture<u64> {
+        Box::pin(async move {
+            let shards = self.shards(&at, &filter);
+            let filter = Box::new(filter);
+            let wanted = ShardRequest::Count { filter, today };
+            let answer = self.admitted(self.ask(&at, &shards, wanted)).await?;
             answer.count().map_err(Unanswered::Failed)
-        }))
+        })
     }
 
-    fn facets<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        query: &'a FacetQuery,
+    fn facets(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        query: Arc<FacetQuery>,
         today: Date,
-    ) -> CorpusFuture<'a, Facets> {
-        let wanted = ShardRequest::Facets {
-            query: Box::new(query.clone()),
-            today,
-        };
-        // Each facet is counted without its own filter, and no facet is a company filter.
-        Box::pin(self.admitted(async move {
-            let answer = self
-                .ask(at, &self.shards(at, &query.filter), wanted)
-                .await?;
-            let values = answer.facet_values().map_err(Unanswered::Failed)?;
-            Ok(facets_of(values))
-        }))
+    ) -> CorpusFuture<Facets> {
+        Box::pin(async move {
+            // Each facet is counted without its own filter, and no facet is a company filter.
+            let shards = self.shards(&at, &query.filter);
+            let query = Box::new(FacetQuery::clone(&query));
+            let wanted = ShardRequest::Facets { query, today };
+            let answer = self.admitted(self.ask(&at, &shards, wanted)).await?;
+            answer.facets().map_err(Unanswered::Failed)
+        })
     }
 
-    fn signal<'a>(&'a self, at: &'a CorpusView, id: SignalId) -> CorpusFuture<'a, Option<Vec<u8>>> {
-        Box::pin(self.admitted(self.find_signal(at, id)))
+    fn signal(self: Arc<Self>, at: Arc<CorpusView>, id: SignalId) -> CorpusFuture<Option<Vec<u8>>> {
+        Box::pin(async move { self.admitted(self.find_signal(&at, id)).await })
     }
 
-    fn company<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        slug: &'a str,
-    ) -> CorpusFuture<'a, Option<Vec<u8>>> {
-        let shards = [shard_of(slug, self.members().shard_count(at.generation))];
-        let wanted = ShardRequest::Company(slug.to_owned());
-        Box::pin(self.admitted(async move { self.lone(at, &shards, wanted).await }))
+    fn company(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        slug: String,
+    ) -> CorpusFuture<Option<Vec<u8>>> {
+        let shards = [shard_of(&slug, self.members().shard_count(at.generation))];
+        let wanted = ShardRequest::Company(slug);
+        Box::pin(async move { self.admitted(self.lone(&at, &shards, wanted)).await })
+    }
+
+    fn changes(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        request: ChangesRequest,
+        today: Date,
+    ) -> CorpusFuture<Result<RenderedChanges, PositionError>> {
+        Box::pin(async move {
+            let found = self.find_changes(&at, &request, today);
+            self.admitted(found).await
+        })
+    }
+
+    fn keep(&self, at: &CorpusView) -> Result<Box<dyn Send + Sync>, Unanswered> {
+        self.leases.hear(self.members().leased_by_others());
+        let lease = self.leases.begin(at.generation);
+        let lease = lease.ok_or_else(|| {
+            unavailable(
+                "Exports of two earlier generations of the corpus are under way; try again when they have ended.",
+            )
+        })?;
+        // Looked for after the lease: from now on it is kept.
+        match self.manifests.loaded(at.generation) {
+            Some(_) => Ok(Box::new(lease)),
+            None => Err(unavailable(
+                "A newer generation has just been loaded; try again.",
+            )),
+        }
+    }
+
+    fn export(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        request: ExportRequest,
+        today: Date,
+    ) -> CorpusFuture<ExportSlice> {
+        Box::pin(async move {
+            let found = self.find_slice(&at, &request, today);
+            self.admitted(found).await
+        })
+    }
+
+    fn export_keys(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        request: ExportRequest,
+        max: usize,
+        today: Date,
+    ) -> CorpusFuture<Vec<SortKey>> {
+        Box::pin(async move {
+            let found = self.find_export_keys(&at, &request, max, today);
+            self.admitted(found).await
+        })
     }
 
     fn cluster(&self) -> Option<ClusterStatus> {
         Some(ClusterStatus {
             certificate_error: self.nodes().security().refused(),
+            plans: self.plans(),
+            retried: self.asker.retried.load(Ordering::Relaxed),
+            hedged: self.asker.hedged.load(Ordering::Relaxed),
+            shed: self.admission.shed() + self.nodes().shed(),
             ..self.members().status()
         })
     }
@@ -299,22 +423,29 @@ impl Corpus for Coordinator {
     }
 }
 
+/// The first of a page's rows that no node has rendered, although the page has room for it.
+fn first_missing(rows: &[AnswerRow], limit: usize) -> Option<usize> {
+    let mut bytes = 0;
+    let rendered = rows.iter().take(limit).take_while(|row| {
+        bytes += row.bytes.len();
+        !row.bytes.is_empty()
+    });
+    let rendered = rendered.count();
+    (rendered < rows.len().min(limit) && bytes <= PAGE_BYTES_MAX).then_some(rendered)
+}
+
 /// The rows with checked ids.
-pub(super) fn page_rows(rows: Vec<AnswerRow>) -> signaldex::Result<Vec<(SignalId, Bytes)>> {
+pub(super) fn page_rows(rows: Vec<AnswerRow>) -> signaldex::Result<Vec<(SortKey, Bytes)>> {
     let row = |row: AnswerRow| {
-        let id = SignalId::new(row.id);
-        id.map(|id| (id, row.bytes))
+        row.key()
+            .map(|key| (key, row.bytes))
             .ok_or_else(|| Error::corrupt("a node returned an invalid id"))
     };
     rows.into_iter().map(row).collect()
 }
 
 /// Creates a page from its rows and possibly one more. The first row that is empty or has no room ends it.
-pub(super) fn page_of(
-    query: &Query,
-    today: Date,
-    mut rows: Vec<(SignalId, Bytes)>,
-) -> RenderedPage {
+pub(super) fn page_of(query: &Query, today: Date, mut rows: Vec<(SortKey, Bytes)>) -> RenderedPage {
     let has_more = rows.len() > query.limit();
     rows.truncate(query.limit());
     let mut answer = SearchAnswer::with_capacity(rows.len(), Rendering::Whole);
@@ -323,12 +454,12 @@ pub(super) fn page_of(
             break;
         }
     }
-    let ids: Vec<SignalId> = rows.into_iter().map(|(id, _)| id).collect();
-    let last = ids.last().filter(|_| has_more);
+    let keys: Vec<SortKey> = rows.into_iter().map(|(key, _)| key).collect();
+    let last = keys.last().filter(|_| has_more);
     let page = RenderedPage {
         next_cursor: last.map(|&last| query.cursor_after(last, today)),
         answer,
-        ids,
+        keys,
         ends_early: false,
         // Counted by the node that checked them.
         rows_checked: 0,

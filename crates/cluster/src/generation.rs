@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use signaldex::replicate::{CLUSTER, CLUSTER_MAGIC, Store, open_seal, seal, shard_folder};
+use signaldex::replicate::{
+    CLUSTER, CLUSTER_MAGIC, ReplicaResult, Store, open_seal, seal, shard_folder,
+};
 use signaldex::{Digest, Error, Result};
 
 /// Maximum number of shards.
@@ -74,19 +76,19 @@ impl ClusterGeneration {
     }
 
     /// Reads a published generation.
-    pub(super) async fn read(store: &Store, generation: u64) -> Result<ClusterGeneration> {
+    pub(super) async fn read(store: &Store, generation: u64) -> ReplicaResult<ClusterGeneration> {
         let bytes = manifests(store).manifest(generation).await?;
         let missing = || Error::missing(format!("cluster generation {generation} is missing"));
         let read = ClusterGeneration::decode(&bytes.ok_or_else(missing)?)?;
         if read.generation == generation {
             Ok(read)
         } else {
-            Err(Error::corrupt("it is of another generation"))
+            Err(Error::corrupt("it is of another generation").into())
         }
     }
 
     /// The generations above a number, ascending.
-    pub(super) async fn all_above(store: &Store, generation: u64) -> Result<Vec<u64>> {
+    pub(super) async fn all_above(store: &Store, generation: u64) -> ReplicaResult<Vec<u64>> {
         manifests(store).generations_above(generation).await
     }
 }
@@ -101,7 +103,7 @@ pub(super) struct KeptManifests {
 impl KeptManifests {
     /// # Errors
     /// The path of the directory is invalid.
-    pub(super) fn in_directory(cache: &Path) -> Result<KeptManifests> {
+    pub(super) fn in_directory(cache: &Path) -> ReplicaResult<KeptManifests> {
         let cache = std::path::absolute(cache)
             .map_err(|error| Error::io("find the directory", error).at(cache))?;
         let url = Url::from_directory_path(&cache);
@@ -128,7 +130,7 @@ impl KeptManifests {
     }
 
     /// Stores a manifest, replacing one of the same generation.
-    pub(super) async fn keep(&self, manifest: &ClusterGeneration) -> Result<()> {
+    pub(super) async fn keep(&self, manifest: &ClusterGeneration) -> ReplicaResult<()> {
         let (store, generation) = (manifests(&self.store), manifest.generation);
         let bytes = manifest.encode()?;
         if !store.create_manifest(generation, bytes.clone()).await?

@@ -4,14 +4,19 @@
 //! split      a corpus by company          placement  shards and nodes, computed from names
 //! shard_folder  shards on disk            shard_update  upserts and deletions, by shard     shard_rules  what is checked
 //! publish    shards, then their manifest  loader     loads a node's shards from its cache and the store
-//! node       worker, coordinator and health checks of a machine
-//! members    live nodes, their shards, the served generation
+//! node       worker, coordinator and membership of a machine
+//! members    live nodes, their shards, the served generation    gossip   what nodes tell each other
+//! announcement  what a node says of itself                      known_nodes   the nodes that it knew last
 //! coordinator   query of a client -> question -> asking -> merged answer
 //! asking     sends a question to the nodes of shards; deadline, other replicas, or a refusal
+//! changes    what has changed since a position       change_walk   which shard is asked for it next
+//! exports    slices of all shards                    leases        generations that exports read from
+//! manifest_cache   former generations
 //! admission  a limit on concurrent work, and a short queue
 //! question   requests in versioned bytes      answer   responses, and merging
-//! worker     shard_answers of loaded_shards   nodes, peer   local and remote workers
-//! messages   length-prefixed bytes    connections  sockets between nodes    security  TLS
+//! worker     shard_answers of loaded_shards   nodes   local and remote workers
+//! engine     standing plans, which carry questions     connections  sockets between nodes    security  TLS
+//! arrivals   which connections are for gossip               error      why shards or nodes cannot be used
 //! ```
 //!
 //! Every node answers clients, coordinates and works; there is no leader. A query is answered from one
@@ -21,18 +26,29 @@
 //! `docs/cluster.md` describes how to run one, its costs and its limits.
 
 mod admission;
+mod announcement;
 mod answer;
+mod arrivals;
 mod asking;
+mod change_walk;
+mod changes;
 mod connections;
 mod coordinator;
+mod engine;
+mod error;
+mod exports;
+#[cfg(test)]
+mod fixtures;
 mod generation;
+mod gossip;
+mod known_nodes;
+mod leases;
 mod loaded_shards;
 mod loader;
+mod manifest_cache;
 mod members;
-mod messages;
 mod node;
 mod nodes;
-mod peer;
 mod placement;
 mod publish;
 mod question;
@@ -46,11 +62,12 @@ mod shard_update;
 mod split;
 mod worker;
 
+pub use error::{ClusterError, ClusterErrorKind, ClusterResult};
 pub use node::{Node, NodeOptions};
 pub use placement::{holders, shard_of};
 pub use publish::{PublishedCluster, publish_cluster};
 pub use security::Security;
-pub use settings::{ClusterSettings, NodeSettings};
+pub use settings::{ClusterSettings, Membership, NodeSettings};
 pub use shard_folder::ShardFolder;
 pub use shard_update::{ShardUpdate, ShardUpdateReport};
 pub use split::Splitter;

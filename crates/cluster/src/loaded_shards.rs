@@ -4,62 +4,116 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use tokio::sync::Notify;
 
-use super::answer::HeldShards;
 use super::generation::ClusterGeneration;
-use signaldex::{Error, Result, Snapshot};
+use signaldex::{Error, FacetDictionary, Result, Snapshot};
+
+/// The numbers of the shards that a node has loaded, by generation.
+pub(super) type HeldShards = BTreeMap<u64, Vec<u32>>;
 
 /// The loaded shards of a node. Clones share everything; reading takes no lock.
 #[derive(Clone, Default)]
-pub(super) struct LoadedShards(Arc<ArcSwap<BTreeMap<u64, Arc<LoadedGeneration>>>>);
+pub(super) struct LoadedShards(Arc<LoadedState>);
+
+#[derive(Default)]
+struct LoadedState {
+    generations: ArcSwap<BTreeMap<u64, Arc<LoadedGeneration>>>,
+    changed: Notify,
+}
 
 /// A generation with the shards that are loaded.
 pub(super) struct LoadedGeneration {
-    pub(super) manifest: ClusterGeneration,
+    pub(super) manifest: Arc<ClusterGeneration>,
     pub(super) shards: BTreeMap<u32, Arc<Snapshot>>,
+    /// The labels of facets of all these shards, in their order.
+    facets: Arc<FacetDictionary>,
+}
+
+/// A shard of a question.
+#[derive(Clone)]
+pub(super) struct AskedShard {
+    pub(super) snapshot: Arc<Snapshot>,
+    /// The labels of facets of all shards of the generation, of which this one has a number.
+    pub(super) facets: Arc<FacetDictionary>,
+    pub(super) number: usize,
+}
+
+impl LoadedGeneration {
+    /// Cost: as [`FacetDictionary::new`].
+    pub(super) fn new(
+        manifest: impl Into<Arc<ClusterGeneration>>,
+        shards: BTreeMap<u32, Arc<Snapshot>>,
+    ) -> LoadedGeneration {
+        let facets = FacetDictionary::new(shards.values().cloned().collect());
+        LoadedGeneration {
+            manifest: manifest.into(),
+            shards,
+            facets: Arc::new(facets),
+        }
+    }
+
+    fn asked(&self, shard: u32) -> Option<AskedShard> {
+        let snapshot = self.shards.get(&shard)?;
+        Some(AskedShard {
+            snapshot: Arc::clone(snapshot),
+            facets: Arc::clone(&self.facets),
+            number: self.shards.range(..shard).count(),
+        })
+    }
 }
 
 impl LoadedShards {
     /// All loaded shards, by generation.
     pub(super) fn all(&self) -> Arc<BTreeMap<u64, Arc<LoadedGeneration>>> {
-        self.0.load_full()
+        self.0.generations.load_full()
     }
 
     /// Replaces the loaded shards of a generation. Only called by the loader.
     pub(super) fn install(&self, generation: LoadedGeneration) {
         let mut held = BTreeMap::clone(&self.all());
         held.insert(generation.manifest.generation, Arc::new(generation));
-        self.0.store(Arc::new(held));
+        self.store(held);
     }
 
     /// Lets go of these generations.
     pub(super) fn retire(&self, generations: &[u64]) {
         let mut held = BTreeMap::clone(&self.all());
         held.retain(|generation, _| !generations.contains(generation));
-        self.0.store(Arc::new(held));
+        self.store(held);
     }
 
-    /// The snapshots of shards of a generation.
+    fn store(&self, held: BTreeMap<u64, Arc<LoadedGeneration>>) {
+        self.0.generations.store(Arc::new(held));
+        self.0.changed.notify_one();
+    }
+
+    /// Waits until something else is loaded than at the last call. One task waits at a time.
+    pub(super) async fn changed(&self) {
+        self.0.changed.notified().await;
+    }
+
+    /// Shards of a generation.
     ///
     /// # Errors
     /// One of them is not loaded.
-    pub(super) fn snapshots(&self, generation: u64, shards: &[u32]) -> Result<Vec<Arc<Snapshot>>> {
-        let held = self.0.load();
+    pub(super) fn asked(&self, generation: u64, shards: &[u32]) -> Result<Vec<AskedShard>> {
+        let held = self.0.generations.load();
         let held = held.get(&generation);
-        let snapshot = |shard: &u32| {
-            let snapshot = held.and_then(|held| held.shards.get(shard));
-            snapshot.cloned().ok_or_else(|| {
+        let asked = |shard: &u32| {
+            let asked = held.and_then(|held| held.asked(*shard));
+            asked.ok_or_else(|| {
                 Error::missing(format!(
                     "shard {shard} of generation {generation} is not here"
                 ))
             })
         };
-        shards.iter().map(snapshot).collect()
+        shards.iter().map(asked).collect()
     }
 
     /// The loaded shards of each generation.
     pub(super) fn report(&self) -> HeldShards {
-        let held = self.0.load();
+        let held = self.0.generations.load();
         let shards = |held: &LoadedGeneration| held.shards.keys().copied().collect();
         held.iter()
             .map(|(&generation, held)| (generation, shards(held)))

@@ -12,12 +12,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::generation::{ClusterGeneration, KeptManifests, shard_store};
+use super::leases::Leases;
 use super::loaded_shards::{LoadedGeneration, LoadedShards};
 use super::members::Members;
 use super::reports::Reports;
-use super::settings::ClusterSettings;
-use signaldex::replicate::{Background, Progress, Replica, RetryDelay, Store, Wanted};
-use signaldex::{Error, ErrorKind, Result, Snapshot};
+use signaldex::replicate::{
+    Background, Progress, Replica, ReplicaError, ReplicaErrorKind, ReplicaResult as Result,
+    RetryDelay, Store, Wanted,
+};
+use signaldex::{Error, ErrorKind, Snapshot};
 use signaldex_server::Following;
 
 /// How many generations to try, newest first, if the newest cannot be loaded.
@@ -25,12 +28,12 @@ const CANDIDATES_MAX: usize = 4;
 
 /// Loads the shards of one node.
 pub(super) struct Loader {
-    settings: ClusterSettings,
-    own: usize,
+    members: Arc<Members>,
     store: Store,
     cache: PathBuf,
     kept: KeptManifests,
     loaded: LoadedShards,
+    leases: Leases,
     /// The copies, by number of shards and shard.
     replicas: HashMap<(u32, u32), Replica>,
     reports: Arc<Reports>,
@@ -42,29 +45,29 @@ struct Look {
     /// The report, without the error.
     following: Following,
     /// Why the newest generation is not loaded.
-    error: Option<Error>,
+    error: Option<ReplicaError>,
 }
 
 impl Loader {
     /// # Errors
     /// The cache cannot be used.
     pub(super) fn new(
-        settings: ClusterSettings,
-        own: usize,
+        members: Arc<Members>,
         store: Store,
         cache: PathBuf,
         loaded: LoadedShards,
+        leases: Leases,
         reports: Arc<Reports>,
     ) -> Result<Loader> {
         std::fs::create_dir_all(&cache)
             .map_err(|error| Error::io("make the directory", error).at(&cache))?;
         Ok(Loader {
             kept: KeptManifests::in_directory(&cache)?,
-            settings,
-            own,
+            members,
             store,
             cache,
             loaded,
+            leases,
             replicas: HashMap::new(),
             reports,
         })
@@ -102,7 +105,7 @@ impl Loader {
             tracing::info!(generation, shards = shards.len(), "copies are served");
             // Also without shards of its own: where newer ones have taken their place, others may still have
             // these, and serve nothing newer.
-            self.loaded.install(LoadedGeneration { manifest, shards });
+            self.loaded.install(LoadedGeneration::new(manifest, shards));
         }
         self.reports.report(Following {
             newest: self.newest_held(),
@@ -121,7 +124,10 @@ impl Loader {
                 Ok(Some(replica)) => drop(self.replicas.insert((count, shard), replica)),
                 Ok(None) => return Ok(None),
                 Err(error)
-                    if error.kind() == ErrorKind::Locked || error.kind() == ErrorKind::Invalid =>
+                    if matches!(
+                        error.kind(),
+                        ReplicaErrorKind::Index(ErrorKind::Locked | ErrorKind::Invalid)
+                    ) =>
                 {
                     return Err(error);
                 }
@@ -140,13 +146,13 @@ impl Loader {
         self.cache.join(copy_name(shard, count))
     }
 
-    /// This node's shards of a generation, each with the generation of its index.
+    /// The shards of a generation that have their places at this node, each with the generation of its index.
     fn own_shards(&self, manifest: &ClusterGeneration) -> Vec<(u32, u64)> {
         let count = manifest.shard_count();
         let shards = (0..).zip(&manifest.shards);
-        let is_own = |shard| self.settings.holders(shard, count).contains(&self.own);
+        let placing = self.members.placing();
         shards
-            .filter(|&(shard, _)| is_own(shard))
+            .filter(|&(shard, _)| placing.is_own(shard, count))
             .map(|(shard, published)| (shard, published.generation))
             .collect()
     }
@@ -160,7 +166,8 @@ impl Loader {
     fn newest_complete(&self) -> u64 {
         let held = self.loaded.all();
         let is_complete = |held: &&Arc<LoadedGeneration>| {
-            held.shards.len() == self.own_shards(&held.manifest).len()
+            let own = self.own_shards(&held.manifest);
+            own.iter().all(|(shard, _)| held.shards.contains_key(shard))
         };
         let complete = held.values().rev().find(is_complete);
         complete.map_or(0, |held| held.manifest.generation)
@@ -184,7 +191,7 @@ impl Loader {
             }
             Err(error) => look.error = Some(error),
         }
-        look.following.error = look.error.as_ref().map(Error::public_reason);
+        look.following.error = look.error.as_ref().map(ReplicaError::public_reason);
         self.reports.report(look.following.clone());
         look
     }
@@ -196,13 +203,14 @@ impl Loader {
         // emptied.
         let mut listed = ClusterGeneration::all_above(&self.store, held.saturating_sub(1)).await?;
         if listed.is_empty() {
-            return Err(Error::missing(match held {
+            return Err(Error::missing(match self.newest_held() {
                 0 => "no generation is published in the store yet".to_owned(),
-                _ => format!(
+                held => format!(
                     "the store has neither generation {held}, which is served, nor a newer one; it \
                      was emptied, moved or unmounted"
                 ),
-            }));
+            })
+            .into());
         }
         listed.retain(|&generation| generation > held);
         Ok(listed)
@@ -218,14 +226,18 @@ impl Loader {
             fetched.map_err(|error| error.about(&format!("shard {shard}")))?;
         }
         self.kept.keep(&manifest).await?;
-        let mut shards = BTreeMap::new();
+        // Where only places have changed, others may still ask for what is held already.
+        let held = self.loaded.all();
+        let mut shards = held
+            .get(&generation)
+            .map_or_else(BTreeMap::new, |held| held.shards.clone());
         for &(shard, published) in &own_shards {
             let snapshot = self.swap(shard, count, published).await;
             let snapshot = snapshot.map_err(|error| error.about(&format!("shard {shard}")))?;
             shards.insert(shard, snapshot);
         }
         tracing::info!(generation, shards = shards.len(), "a generation is loaded");
-        self.loaded.install(LoadedGeneration { manifest, shards });
+        self.loaded.install(LoadedGeneration::new(manifest, shards));
         Ok(())
     }
 
@@ -270,6 +282,7 @@ impl Loader {
             Error::missing(format!(
                 "generation {generation} is not available; this node has {held}"
             ))
+            .into()
         }))
     }
 
@@ -277,23 +290,18 @@ impl Loader {
     /// not been contacted. Generations no longer in use are dropped after `grace`.
     pub(super) fn start(
         self,
-        members: Arc<Members>,
         interval: Duration,
         grace: Duration,
         has_asked: bool,
     ) -> Result<Background> {
-        let work = async move { self.follow(&members, interval, grace, has_asked).await };
-        Background::start("shards", work).map_err(|error| Error::io("start a thread", error))
+        let work = self.follow(interval, grace, has_asked);
+        let started = Background::start("shards", work);
+        Ok(started.map_err(|error| Error::io("start a thread", error))?)
     }
 
-    async fn follow(
-        mut self,
-        members: &Members,
-        interval: Duration,
-        grace: Duration,
-        has_asked: bool,
-    ) {
+    async fn follow(mut self, interval: Duration, grace: Duration, has_asked: bool) {
         let mut unused = BTreeMap::new();
+        let mut spare = BTreeMap::new();
         let mut has_former_copies = true;
         let mut retry_delay = RetryDelay::new(interval, None);
         let mut told = None;
@@ -312,9 +320,18 @@ impl Loader {
                     has_former_copies = false;
                 }
             }
-            members.choose();
-            has_former_copies |= self.retire(&members.to_keep(), &mut unused, grace);
+            self.members.refresh();
+            has_former_copies |= self.retire(&self.to_keep(), &mut unused, grace);
+            has_former_copies |= self.retire_spare(&mut spare, grace);
         }
+    }
+
+    /// The generations to keep: for queries, and for exports under way.
+    fn to_keep(&self) -> BTreeSet<u64> {
+        self.leases.hear(self.members.leased_by_others());
+        let mut kept = self.members.to_keep();
+        kept.extend(self.leases.kept(self.loaded.all().keys().copied()));
+        kept
     }
 
     /// Lets go of the generations that have not been among those to keep for `grace`, as requests that began
@@ -340,14 +357,53 @@ impl Loader {
         !due.is_empty()
     }
 
+    /// Lets go of the shards that have had their places elsewhere for `grace`, with all the nodes of those places
+    /// answering for them, and says whether there were any. `spare` says since when.
+    fn retire_spare(&self, spare: &mut BTreeMap<(u64, u32), Instant>, grace: Duration) -> bool {
+        let held = self.loaded.all();
+        let shards = held.iter().flat_map(|(&generation, held)| {
+            let shards = held.shards.keys();
+            shards.map(move |&shard| (generation, shard))
+        });
+        let is_spare = |&(generation, shard): &(u64, u32)| self.members.is_spare(generation, shard);
+        let now: BTreeSet<(u64, u32)> = shards.filter(is_spare).collect();
+        spare.retain(|shard, _| now.contains(shard));
+        for &shard in &now {
+            spare.entry(shard).or_insert_with(Instant::now);
+        }
+        let is_due = |generation: u64, shard: u32| {
+            let since = spare.get(&(generation, shard));
+            since.is_some_and(|since| since.elapsed() >= grace)
+        };
+        let mut has_retired = false;
+        for (&generation, held) in held.iter() {
+            let mut shards = held.shards.clone();
+            shards.retain(|&shard, _| !is_due(generation, shard));
+            if shards.len() < held.shards.len() {
+                has_retired = true;
+                let manifest = Arc::clone(&held.manifest);
+                tracing::info!(
+                    generation,
+                    shards = shards.len(),
+                    "shards have moved to other nodes"
+                );
+                self.loaded.install(LoadedGeneration::new(manifest, shards));
+            }
+        }
+        has_retired
+    }
+
     /// Removes the copies that are of no generation here: those of former numbers of shards, and of shards that
     /// other nodes hold now.
     fn remove_former_copies(&mut self) {
         let held = self.loaded.all();
         let used = held.values().flat_map(|held| {
             let count = held.manifest.shard_count();
-            let shards = self.own_shards(&held.manifest).into_iter();
-            shards.map(move |(shard, _)| (count, shard))
+            let own = self.own_shards(&held.manifest).into_iter();
+            let shards = own
+                .map(|(shard, _)| shard)
+                .chain(held.shards.keys().copied());
+            shards.map(move |shard| (count, shard))
         });
         let used: HashSet<(u32, u32)> = used.collect();
         self.replicas.retain(|copy, _| used.contains(copy));
@@ -392,7 +448,7 @@ fn add(following: &mut Following, progress: &Progress) {
 }
 
 /// Logs an error unless it equals the last one.
-fn log_once(error: Option<&Error>, told: &mut Option<String>) {
+fn log_once(error: Option<&ReplicaError>, told: &mut Option<String>) {
     let error = error.map(|error| format!("{error:#}"));
     if error != *told
         && let Some(error) = &error

@@ -1,52 +1,65 @@
 //! Membership: which nodes are alive, which shards each has loaded, and which generation is served.
 //!
-//! Every node checks every other node independently: there is no leader and no consensus protocol. Two nodes may
-//! briefly serve different generations; an answer always belongs to one.
+//! Every node decides for itself, from what [gossip](super::gossip) tells: there is no leader and no consensus protocol.
+//! Two nodes may briefly serve different generations; an answer always belongs to one.
+//!
+//! A node has an index, which stays as long as it is known.
 
+mod placing;
+mod standing;
 mod status;
+mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
-use super::answer::HeldShards;
-use super::generation::ClusterGeneration;
+pub(super) use self::placing::Placing;
+use self::standing::Standing;
+use self::table::{Table, TableGeneration, TableNode};
+use super::announcement::{Announcement, SeenNode};
+use super::known_nodes::KnownNode;
 use super::loaded_shards::LoadedShards;
 use signaldex_server::corpus::CorpusView;
 
-/// Consecutive missed health checks after which a node counts as dead. Under load, one may be late.
-const MISSED_LOOKS_MAX: u32 = 3;
+/// Maximum number of nodes that are remembered. Beyond it, further ones are ignored.
+const NODES_MAX: usize = 4_096;
 
 /// The nodes from the point of view of one of them.
 pub(super) struct Members {
     /// The index of this node.
     own: usize,
-    /// By index.
-    names: Vec<String>,
+    replicas: usize,
+    /// `None` where the file lists all nodes: they keep their places, and others have none.
+    forget_after: Option<Duration>,
     loaded: LoadedShards,
-    others: Mutex<Vec<Standing>>,
+    nodes: Mutex<Vec<Standing>>,
+    table: ArcSwap<Table>,
+    placing: ArcSwap<Placing>,
     view: ArcSwapOption<CorpusView>,
     /// A counter of queries, for round-robin over the replicas of a shard.
     turns: AtomicUsize,
 }
 
-/// The state of another node.
-#[derive(Clone, Debug, Default)]
-struct Standing {
-    /// Its loaded shards; `None` while it counts as dead.
-    held: Option<HeldShards>,
-    /// Consecutive missed health checks.
-    missed: u32,
-    /// Whether it was slow since its last answered health check; other replicas are preferred then.
-    is_slow: bool,
-    /// When it last answered a look.
-    answered_at: Option<Instant>,
-    /// Why it counts as dead.
-    error: Option<String>,
+/// The nodes that are known at first.
+pub(super) struct FirstNodes {
+    /// This node.
+    pub(super) own: KnownNode,
+    pub(super) announcement: Announcement,
+    /// All others, each with its address where that is known.
+    pub(super) others: Vec<(KnownNode, String)>,
+}
+
+/// What is new after a look.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Sighting {
+    /// Nodes with their addresses, which have changed.
+    pub(super) addresses: Vec<(usize, String)>,
+    /// Whether shards may have other places now.
+    pub(super) has_new_placement: bool,
 }
 
 /// The part of a query for one node.
@@ -75,16 +88,31 @@ impl Unreachable {
 }
 
 impl Members {
-    pub(super) fn new(own: usize, names: Vec<String>, loaded: LoadedShards) -> Members {
+    /// Members of which none but this node is alive yet. Their order decides their indices: this node is the first.
+    pub(super) fn new(
+        first: FirstNodes,
+        replicas: usize,
+        forget_after: Option<Duration>,
+        loaded: LoadedShards,
+    ) -> Members {
+        let now = Instant::now();
+        let mut own = Standing::new(first.own, "", now);
+        own.announcement = first.announcement;
+        let others = first.others.into_iter();
+        let others = others.map(|(node, address)| Standing::new(node, &address, now));
         let members = Members {
-            own,
-            others: Mutex::new(vec![Standing::default(); names.len()]),
-            names,
+            own: 0,
+            replicas,
+            forget_after,
             loaded,
+            nodes: Mutex::new([own].into_iter().chain(others).collect()),
+            table: ArcSwap::default(),
+            placing: ArcSwap::default(),
             view: ArcSwapOption::empty(),
             turns: AtomicUsize::new(0),
         };
-        members.choose();
+        members.place(&members.lock());
+        members.refresh();
         members
     }
 
@@ -100,70 +128,149 @@ impl Members {
     }
 
     /// The name of a node.
-    pub(super) fn name(&self, node: usize) -> &str {
-        self.names.get(node).map_or("", String::as_str)
+    pub(super) fn name(&self, node: usize) -> String {
+        let table = self.table.load();
+        table
+            .nodes
+            .get(node)
+            .map_or_else(String::new, |node| node.name.clone())
     }
 
-    /// Records an answered health check with the node's loaded shards.
-    pub(super) fn answered(&self, node: usize, held: HeldShards) {
-        let was_dead = self.change(node, |standing| {
-            let was_dead = standing.held.is_none();
-            *standing = Standing {
-                held: Some(held),
-                answered_at: Some(Instant::now()),
-                ..Standing::default()
+    /// Takes what others tell of nodes. [`refresh`](Self::refresh) makes it effective, once their addresses are known.
+    pub(super) fn see(&self, seen: &[SeenNode], now: Instant) -> Sighting {
+        let mut sighting = Sighting::default();
+        let mut nodes = self.lock();
+        for (name, node) in newest_by_name(seen) {
+            let Some(index) = self.index_of(&mut nodes, name, node, now) else {
+                continue;
             };
-            was_dead
-        });
-        if was_dead {
-            tracing::info!(node = self.name(node), "a node answers");
+            let standing = &mut nodes[index];
+            standing.see(node, now);
+            let address = &node.announcement.address;
+            if self.forget_after.is_some() && standing.address != *address {
+                standing.address.clone_from(address);
+                sighting.addresses.push((index, address.clone()));
+            }
         }
-        self.choose();
+        self.judge(&mut nodes, now);
+        sighting.has_new_placement = self.place(&nodes);
+        sighting
     }
 
-    /// Records a missed health check. After several in a row, the node counts as dead.
-    pub(super) fn missed(&self, node: usize) {
-        let missed = self.change(node, |standing| {
-            standing.missed = standing.missed.saturating_add(1);
-            standing.missed
-        });
-        if missed >= MISSED_LOOKS_MAX {
-            self.died(node, "it does not answer");
+    /// The index of another node; a new one where it has none yet. `None` for this node, and for those that have no place.
+    fn index_of(
+        &self,
+        nodes: &mut Vec<Standing>,
+        name: &str,
+        node: &SeenNode,
+        now: Instant,
+    ) -> Option<usize> {
+        if let Some(index) = nodes.iter().position(|standing| standing.name == name) {
+            return (index != self.own).then_some(index);
         }
+        self.forget_after?;
+        let zone = node.announcement.zone.clone();
+        let name = name.to_owned();
+        let standing = Standing::new(KnownNode { name, zone }, "", now);
+        // Questions to a node that is forgotten have ended long ago.
+        let forgotten = nodes.iter().position(|standing| !standing.is_known);
+        match forgotten {
+            Some(index) => nodes[index] = standing,
+            None if nodes.len() < NODES_MAX => nodes.push(standing),
+            None => return None,
+        }
+        forgotten.or(Some(nodes.len() - 1))
     }
 
-    /// Records that a node refuses connections or is silent.
+    /// Records that a node refuses connections.
     pub(super) fn died(&self, node: usize, reason: &str) {
-        let was_alive = self.change(node, |standing| {
-            standing.error = Some(reason.to_owned());
-            standing.held.take().is_some()
-        });
-        if was_alive {
-            let node = self.name(node);
-            tracing::warn!(node, reason, "a node counts as dead");
-            self.choose();
+        let mut nodes = self.lock();
+        if let Some(standing) = nodes.get_mut(node) {
+            let now = Instant::now();
+            standing.refuse(reason, now);
+            self.judge(&mut nodes, now);
+            drop(nodes);
+            self.refresh();
         }
+    }
+
+    /// The node at an address.
+    pub(super) fn node_at(&self, address: &str) -> Option<usize> {
+        self.lock().iter().position(|node| node.address == address)
     }
 
     /// Records that a node was slow or aborted a query. It stays a member.
     pub(super) fn slowed(&self, node: usize) {
-        self.change(node, |standing| standing.is_slow = true);
+        let table = self.table.load();
+        let slow = table.nodes.get(node).map(|node| &node.is_slow);
+        // Under load that is often known already.
+        if slow.is_some_and(|slow| !slow.swap(true, Ordering::Relaxed))
+            && let Some(standing) = self.lock().get_mut(node)
+        {
+            standing.slow_down(Instant::now());
+        }
     }
 
-    fn change<T: Default>(&self, node: usize, change: impl FnOnce(&mut Standing) -> T) -> T {
-        self.lock().get_mut(node).map(change).unwrap_or_default()
+    /// Decides which nodes are alive, and logs changes.
+    fn judge(&self, nodes: &mut [Standing], now: Instant) {
+        for (index, standing) in nodes.iter_mut().enumerate() {
+            if index == self.own || !standing.judge(self.forget_after, now) {
+                continue;
+            }
+            let node = standing.name.as_str();
+            if standing.is_alive() {
+                tracing::info!(node, "a node answers");
+            } else {
+                let reason = standing.error.as_deref();
+                tracing::warn!(node, reason, "a node counts as dead");
+            }
+        }
     }
 
-    /// Chooses the served generation: the newest one with a live node for every shard; if there is none, the last
-    /// served one, whose missing shards are then reported.
-    pub(super) fn choose(&self) {
+    /// Computes places anew if the known nodes or their zones have changed. Returns whether they have.
+    fn place(&self, nodes: &[Standing]) -> bool {
+        let known = nodes.iter().enumerate().filter(|(_, node)| node.is_known);
+        let known = known.map(|(index, node)| {
+            let (name, zone) = (node.name.clone(), node.zone.clone());
+            (index, KnownNode { name, zone })
+        });
+        let known: Vec<(usize, KnownNode)> = known.collect();
+        let has_changed = self.placing.load().nodes != known;
+        if has_changed {
+            let placing = Placing::new(self.own, self.replicas, known);
+            self.placing.store(Arc::new(placing));
+        }
+        has_changed
+    }
+
+    /// Which nodes are to hold which shards.
+    pub(super) fn placing(&self) -> Arc<Placing> {
+        self.placing.load_full()
+    }
+
+    /// The other nodes that have a place.
+    pub(super) fn known(&self) -> Vec<KnownNode> {
+        let placing = self.placing.load();
+        let others = placing.nodes.iter().filter(|(index, _)| *index != self.own);
+        others.map(|(_, node)| node.clone()).collect()
+    }
+
+    /// Replaces the table, and chooses the served generation: the newest one with a live node for every shard; if there
+    /// is none, the last served one, whose missing shards are then reported.
+    pub(super) fn refresh(&self) {
+        let nodes = self.lock();
+        let table = self.table_of(&nodes);
+        let complete = table.generations.iter().rev();
+        let complete = complete
+            .filter(|(_, generation)| generation.missing().is_none())
+            .map(|(&number, _)| number)
+            .next();
+        // Under the lock, so that an older table never replaces a newer one.
+        self.table.store(Arc::new(table));
         let held = self.loaded.all();
-        let complete = held
-            .values()
-            .rev()
-            .find(|held| self.missing_of(&held.manifest).is_none());
         let current = self.view().generation;
-        let chosen = complete
+        let chosen = complete.and_then(|complete| held.get(&complete));
+        let chosen = chosen
             .or_else(|| held.get(&current))
             .or_else(|| held.values().next_back());
         if let Some(chosen) = chosen
@@ -176,44 +283,56 @@ impl Members {
         }
     }
 
+    fn table_of(&self, nodes: &[Standing]) -> Table {
+        let held = self.loaded.all();
+        let mut generations: BTreeMap<u64, TableGeneration> = held
+            .iter()
+            .map(|(&number, loaded)| (number, TableGeneration::of(loaded)))
+            .collect();
+        for (index, node) in nodes.iter().enumerate() {
+            for (number, generation) in &mut generations {
+                if index == self.own {
+                    generation.add(index, held[number].shards.keys());
+                } else if node.is_alive() {
+                    let shards = node.announcement.held.get(number);
+                    generation.add(index, shards.into_iter().flatten());
+                }
+            }
+        }
+        let of_node = |node: &Standing| TableNode {
+            name: node.name.clone(),
+            is_slow: Arc::clone(&node.is_slow),
+        };
+        Table {
+            own: self.own,
+            nodes: nodes.iter().map(of_node).collect(),
+            generations,
+        }
+    }
+
     /// The number of shards of a generation; 0 if it is unknown.
     pub(super) fn shard_count(&self, generation: u64) -> u32 {
-        let held = self.loaded.all();
-        held.get(&generation)
-            .map_or(0, |held| held.manifest.shard_count())
+        let table = self.table.load();
+        let generation = table.generations.get(&generation);
+        generation.map_or(0, TableGeneration::shard_count)
     }
 
     /// The shards of a generation that hold signals: no query finds any in the others.
     pub(super) fn shards_with_signals(&self, generation: u64) -> Vec<u32> {
-        let held = self.loaded.all();
-        let shards = held
-            .get(&generation)
-            .map(|held| (0..).zip(&held.manifest.shards));
-        let filled = shards
-            .into_iter()
-            .flatten()
-            .filter(|(_, shard)| shard.signals > 0);
-        filled.map(|(number, _)| number).collect()
+        let table = self.table.load();
+        let generation = table.generations.get(&generation);
+        generation.map_or_else(Vec::new, |generation| generation.filled.clone())
     }
 
     /// Whether this node holds a shard itself.
     pub(super) fn is_own(&self, generation: u64, shard: u32) -> bool {
-        let held = self.loaded.all();
-        held.get(&generation)
-            .is_some_and(|held| held.shards.contains_key(&shard))
+        self.table.load().is_own(generation, shard)
     }
 
     /// The first shard of the served generation without a live node.
     pub(super) fn missing(&self) -> Option<Unreachable> {
-        let held = self.loaded.all();
-        let held = held.get(&self.view().generation)?;
-        self.missing_of(&held.manifest)
-    }
-
-    fn missing_of(&self, manifest: &ClusterGeneration) -> Option<Unreachable> {
-        let shards = manifest.shard_count();
-        let all: Vec<u32> = (0..shards).collect();
-        self.assign(manifest.generation, shards, &all, &[]).err()
+        let table = self.table.load();
+        table.generations.get(&self.view().generation)?.missing()
     }
 
     /// Assigns shards to nodes, except those to avoid: this node for its own shards, and as few others as possible for
@@ -228,27 +347,21 @@ impl Members {
         asked: &[u32],
         avoided: &[usize],
     ) -> Result<Vec<NodeTask>, Unreachable> {
-        let own = self.loaded.all();
-        let own = own
-            .get(&generation)
-            .filter(|_| !avoided.contains(&self.own));
-        let others = self.lock();
         let turn = self.turns.fetch_add(1, Ordering::Relaxed);
-        let mut tasks: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-        for &shard in asked {
-            let node = if own.is_some_and(|own| own.shards.contains_key(&shard)) {
-                Some(self.own)
-            } else {
-                let holds =
-                    |node: usize| !avoided.contains(&node) && others[node].holds(generation, shard);
-                let holders: Vec<usize> = (0..others.len()).filter(|&node| holds(node)).collect();
-                choose_holder(&others, &holders, &tasks, turn)
-            };
-            let node = node.ok_or(Unreachable { shard, shards })?;
-            tasks.entry(node).or_default().push(shard);
-        }
-        let task = |(node, shards)| NodeTask { node, shards };
-        Ok(tasks.into_iter().map(task).collect())
+        let table = self.table.load();
+        table.assign(generation, shards, asked, avoided, turn)
+    }
+
+    /// Whether a shard that this node holds has its place elsewhere by now, and all the nodes of that place answer for it.
+    pub(super) fn is_spare(&self, generation: u64, shard: u32) -> bool {
+        let table = self.table.load();
+        let Some(generation) = table.generations.get(&generation) else {
+            return false;
+        };
+        let places = self.placing.load().of(generation.shard_count());
+        let places = places.get(shard as usize).map_or(&[][..], Vec::as_slice);
+        let holders = generation.holders(shard);
+        !places.contains(&self.own) && places.iter().all(|node| holders.contains(node))
     }
 
     /// The generations to keep, two at most: what is served, and the newest that is held; where that is one
@@ -262,45 +375,39 @@ impl Members {
         other.copied().into_iter().chain([served]).collect()
     }
 
+    /// The generations that exports at other live nodes read from.
+    pub(super) fn leased_by_others(&self) -> BTreeSet<u64> {
+        let nodes = self.lock();
+        let alive = nodes.iter().filter(|standing| standing.is_alive());
+        let leases = alive.flat_map(|standing| &standing.announcement.leases);
+        leases.copied().collect()
+    }
+
     /// The oldest generation that is the newest one of any live node. Older ones are no longer queried.
     fn oldest_in_use(&self) -> u64 {
-        let others = self.lock();
-        let newest = others
-            .iter()
-            .filter_map(|standing| standing.held.as_ref()?.keys().next_back());
+        let nodes = self.lock();
+        let others = nodes.iter().filter(|standing| standing.is_alive());
+        let newest = others.filter_map(|standing| standing.announcement.held.keys().next_back());
         let others = newest.copied().min().unwrap_or(u64::MAX);
         others.min(self.view().generation)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Standing>> {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner)
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Standing {
-    fn holds(&self, generation: u64, shard: u32) -> bool {
-        let held = self.held.as_ref().and_then(|held| held.get(&generation));
-        held.is_some_and(|held| held.contains(&shard))
+/// The process of each name that is alive, or the newest one where several are.
+fn newest_by_name(seen: &[SeenNode]) -> HashMap<&str, &SeenNode> {
+    let rank = |node: &SeenNode| (node.is_alive, node.incarnation);
+    let mut newest: HashMap<&str, &SeenNode> = HashMap::new();
+    for node in seen {
+        let known = newest.entry(&node.name).or_insert(node);
+        if rank(known) < rank(node) {
+            *known = node;
+        }
     }
-}
-
-/// Chooses a node for a shard: one that is queried anyway, else round-robin; a slow one only if there is no other.
-fn choose_holder(
-    others: &[Standing],
-    holders: &[usize],
-    tasks: &BTreeMap<usize, Vec<u32>>,
-    turn: usize,
-) -> Option<usize> {
-    let fast: Vec<usize> = holders
-        .iter()
-        .copied()
-        .filter(|&node| !others[node].is_slow)
-        .collect();
-    let candidates = if fast.is_empty() { holders } else { &fast };
-    let asked = candidates.iter().find(|node| tasks.contains_key(node));
-    asked
-        .or_else(|| candidates.get(turn % candidates.len().max(1)))
-        .copied()
+    newest
 }
 
 #[cfg(test)]

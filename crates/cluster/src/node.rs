@@ -2,31 +2,37 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use time::Date;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::asking::Asker;
+use super::announcement::Announcement;
+use super::arrivals::Arrivals;
+use super::asking::{Asker, Hedging};
 use super::coordinator::Coordinator;
+use super::engine::{self, ENGINE_RELEASE, MESSAGES_VERSION};
+use super::error::{ClusterError, ClusterResult};
+use super::gossip::{Gossip, GossipSettings};
+use super::known_nodes::{KnownNode, KnownNodes};
+use super::leases::Leases;
 use super::loaded_shards::LoadedShards;
 use super::loader::Loader;
-use super::members::Members;
-use super::nodes::Nodes;
-use super::peer::PeerFailure;
+use super::manifest_cache::ManifestCache;
+use super::members::{FirstNodes, Members};
+use super::nodes::{Nodes, Peers};
 use super::reports::Reports;
 use super::security::Security;
-use super::settings::ClusterSettings;
+use super::settings::{ClusterSettings, Membership, NodeSettings, check_address};
 use super::worker::Worker;
 use signaldex::replicate::{Background, Store};
-use signaldex::{Error, Filter, Query, Result};
+use signaldex::{Error, Filter, Query};
 use signaldex_server::corpus::Corpus;
 use signaldex_server::{Limits, Service, State, StateError, Today};
-
-/// Time limit of a health check.
-const LOOK_TIME: Duration = Duration::from_secs(1);
 
 /// Clients' queries under way at once, for each core: enough to wait for others, and few enough to be
 /// answered within a fraction of a second.
@@ -41,16 +47,24 @@ pub struct NodeOptions {
     pub deadline: Duration,
     /// How long to wait for a node before other replicas are queried, too.
     pub first_attempt_timeout: Duration,
-    /// The interval of health checks and checks of the store.
+    /// The interval of checks of the store.
     pub interval: Duration,
     /// Concurrent queries of clients. As many again may wait; further ones are refused.
     pub queries_max: usize,
     /// How long a query may wait.
     pub queue_time: Duration,
+    /// Where others reach the worker, `host:port`, where the file of the cluster names seeds; by default the address of the
+    /// listener.
+    pub advertised: Option<String>,
+    /// Where the node stands: replicas of a shard are placed in different zones.
+    pub zone: Option<String>,
+    /// How long a dead node keeps its place where the file of the cluster names seeds.
+    pub forget_after: Duration,
 }
 
 impl NodeOptions {
-    /// A deadline of two seconds, other replicas and a look after half of one, and 8 queries for each core.
+    /// A deadline of two seconds, other replicas and a check of the store after half of one, 8 queries for each core, and a
+    /// place for a dead node for a quarter of an hour.
     pub fn new(cache: impl Into<PathBuf>) -> NodeOptions {
         NodeOptions {
             cache: cache.into(),
@@ -59,6 +73,9 @@ impl NodeOptions {
             interval: Duration::from_millis(500),
             queries_max: QUERIES_PER_CORE * available_parallelism().map_or(1, usize::from),
             queue_time: Duration::from_millis(250),
+            advertised: None,
+            zone: None,
+            forget_after: Duration::from_secs(900),
         }
     }
 }
@@ -66,67 +83,106 @@ impl NodeOptions {
 /// A running node of a cluster, stopped on drop.
 pub struct Node {
     coordinator: Arc<Coordinator>,
-    worker: JoinHandle<Error>,
-    watches: Vec<JoinHandle<()>>,
+    worker: Serving,
+    gossip: Gossip,
+    gossip_ended: oneshot::Receiver<Error>,
     reports: Arc<Reports>,
     _loading: Background,
 }
 
+/// The worker at its port, until this is dropped.
+struct Serving(JoinHandle<Error>);
+
 impl Node {
-    /// Starts a node and its worker on a listener. Existing copies in the cache are served immediately, even if the
-    /// store is unavailable; without copies, it waits for the store.
+    /// Starts a node and its worker on a listener: it joins the cluster and loads its shards. Existing copies in the cache
+    /// are served immediately, even if the store is unavailable; without copies, it waits for the store.
     ///
     /// # Errors
-    /// The name is not in the cluster's file, the certificate is not valid for the node's address, the cache cannot be
-    /// used, or there is neither a copy nor a published generation that can be loaded.
+    /// The name is not in the cluster's file, or a node of that name is alive, a seed belongs to another cluster, the
+    /// certificate is not valid for the node's address, the cache cannot be used, or there is neither a copy nor a
+    /// published generation that can be loaded.
     ///
-    /// Cost: that of opening a replica for each shard that the node holds.
+    /// Cost: that of opening a replica for each shard that the node holds, after a second in which it gets to know the
+    /// others, and three where none of the seeds answers.
     pub async fn start(
         settings: ClusterSettings,
         name: &str,
         listener: TcpListener,
         security: Security,
         options: NodeOptions,
-    ) -> Result<Node> {
-        let own = settings.index_of(name)?;
-        let (names, addresses): (Vec<String>, Vec<String>) = settings
-            .nodes
-            .iter()
-            .map(|node| (node.name.clone(), node.address.clone()))
-            .unzip();
+    ) -> ClusterResult<Node> {
+        let address = advertised(&settings, name, &listener, &options)?;
+        security.check_address(&address)?;
         let store = Store::open(&settings.store)?;
         let loaded = LoadedShards::default();
+        let leases = Leases::default();
         let worker = Worker::new(loaded.clone());
-        let nodes = Nodes::new(&addresses, &security, own, worker.clone())?;
+        let announcement = Announcement {
+            address,
+            zone: options.zone.clone().unwrap_or_default(),
+            release: env!("CARGO_PKG_VERSION").to_owned(),
+            engine: ENGINE_RELEASE.to_owned(),
+            messages: MESSAGES_VERSION.to_owned(),
+            ..Announcement::default()
+        };
+        let known = KnownNodes::in_directory(&options.cache);
+        let first = first_nodes(&settings, name, &announcement, &known);
+        let peers = Peers::new(&security);
+        let others = (1..).zip(&first.others);
+        for (node, (_, address)) in others.filter(|(_, (_, address))| !address.is_empty()) {
+            peers.set(node, address);
+        }
+        let forget_after = match &settings.membership {
+            Membership::Listed(_) => None,
+            Membership::Seeds { .. } => Some(options.forget_after),
+        };
+        let members = Members::new(first, settings.replicas, forget_after, loaded.clone());
+        let members = Arc::new(members);
         let reports = Arc::new(Reports::default());
         let mut loader = Loader::new(
-            settings,
-            own,
-            store,
+            Arc::clone(&members),
+            store.clone(),
             options.cache.clone(),
             loaded.clone(),
+            leases.clone(),
             Arc::clone(&reports),
         )?;
-        let has_copies = loader.load_first().await?;
-        let members = Arc::new(Members::new(own, names, loaded));
-        let asker = Asker {
-            nodes,
+        let (arrivals, arriving) = Arrivals::channel();
+        let serving = serve(worker.clone(), listener, security.clone(), arrivals);
+        let serving = Serving(tokio::spawn(serving));
+        let gossip = GossipSettings {
+            name: name.to_owned(),
+            announcement,
+            membership: settings.membership,
+            forget_after: options.forget_after,
+            security,
+            loaded: loaded.clone(),
+            leases: leases.clone(),
             members: Arc::clone(&members),
+            peers: peers.clone(),
+            known,
+        };
+        let (gossip, gossip_ended) = Gossip::start(gossip, arriving).await?;
+        let has_copies = loader.load_first().await?;
+        members.refresh();
+        let asker = Asker {
+            nodes: Nodes::new(members.own(), worker, peers),
+            members,
             deadline: options.deadline,
+            hedging: Hedging::new(),
             first_attempt: options.first_attempt_timeout.min(options.deadline),
+            retried: AtomicU64::new(0),
+            hedged: AtomicU64::new(0),
         };
-        let coordinator = Coordinator::new(asker, options.queries_max, options.queue_time);
-        let coordinator = Arc::new(coordinator);
-        let watch = |node| {
-            let (coordinator, members) = (Arc::clone(&coordinator), Arc::clone(&members));
-            tokio::spawn(watch(coordinator, members, node, options.interval))
-        };
-        let others = (0..addresses.len()).filter(|&node| node != own);
+        let manifests = ManifestCache::new(store, loaded);
+        let (queries, queue) = (options.queries_max, options.queue_time);
+        let coordinator = Coordinator::new(asker, manifests, leases, queries, queue);
         Ok(Node {
-            watches: others.map(watch).collect(),
-            worker: tokio::spawn(serve(worker, listener, security)),
-            _loading: loader.start(members, options.interval, options.deadline * 2, !has_copies)?,
-            coordinator,
+            coordinator: Arc::new(coordinator),
+            worker: serving,
+            gossip,
+            gossip_ended,
+            _loading: loader.start(options.interval, options.deadline * 2, !has_copies)?,
             reports,
         })
     }
@@ -146,11 +202,24 @@ impl Node {
         Ok(service)
     }
 
-    /// Waits until the node can no longer answer other nodes, and returns the reason: its listener is broken, or its
-    /// worker has panicked. Restart the node then, because others count it as dead.
-    pub async fn stopped(mut self) -> Error {
-        let stopped = (&mut self.worker).await;
-        stopped.unwrap_or_else(|error| Error::missing(format!("the worker has ended: {error}")))
+    /// Waits until the node can no longer answer other nodes, and returns the reason: its listener is broken, its worker has
+    /// panicked, or another node of its name is alive. Restart the node then, because others count it as dead.
+    pub async fn stopped(mut self) -> ClusterError {
+        let reason = tokio::select! {
+            stopped = &mut self.worker.0 => stopped.unwrap_or_else(|error| {
+                Error::missing(format!("the worker has ended: {error}"))
+            }),
+            ended = &mut self.gossip_ended => ended.unwrap_or_else(|_| {
+                Error::missing("gossip between nodes has ended")
+            }),
+        };
+        ClusterError::ended(reason)
+    }
+
+    /// Says goodbye: the other nodes ask this one no more, while it goes on answering. Ready when they know, after half a
+    /// second at most. Call it before the node is dropped; otherwise the others notice that when it no longer answers.
+    pub fn leave(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.gossip.leave()
     }
 
     /// How connections between nodes are secured; [`Security::read_again`] replaces the certificate.
@@ -172,52 +241,98 @@ impl Node {
     ///
     /// # Errors
     /// A shard has no live node.
-    pub fn explain(&self, query: &Query, today: Date) -> Result<String> {
-        self.coordinator.explain(query, today)
+    pub fn explain(&self, query: &Query, today: Date) -> ClusterResult<String> {
+        Ok(self.coordinator.explain(query, today)?)
     }
 
     /// Explains counting facets.
     ///
     /// # Errors
     /// As [`explain`](Self::explain).
-    pub fn explain_facets(&self, filter: &Filter, today: Date) -> Result<String> {
-        self.coordinator.explain_facets(filter, today)
+    pub fn explain_facets(&self, filter: &Filter, today: Date) -> ClusterResult<String> {
+        Ok(self.coordinator.explain_facets(filter, today)?)
     }
 }
 
-impl Drop for Node {
+impl Drop for Serving {
     fn drop(&mut self) {
-        self.worker.abort();
-        self.watches.iter().for_each(JoinHandle::abort);
+        self.0.abort();
     }
 }
 
-async fn serve(worker: Worker, listener: TcpListener, security: Security) -> Error {
-    let error = worker.serve(listener, security).await;
+async fn serve(
+    worker: Worker,
+    listener: TcpListener,
+    security: Security,
+    arrivals: Arrivals,
+) -> Error {
+    let error = engine::serve(worker, listener, security, arrivals).await;
     tracing::error!(%error, "the worker has stopped");
     error
 }
 
-/// Checks the health of another node and its loaded shards. Uses a connection of its own, so that queries cannot
-/// delay it; if it falls silent, the next check opens another.
-async fn watch(
-    coordinator: Arc<Coordinator>,
-    members: Arc<Members>,
-    node: usize,
-    interval: Duration,
-) {
-    let mut connection = None;
-    loop {
-        let look = coordinator.nodes().loaded_shards(node, &mut connection);
-        match tokio::time::timeout(LOOK_TIME, look).await {
-            Ok(Ok(held)) => members.answered(node, held),
-            Ok(Err(PeerFailure::Dead(error))) => members.died(node, &error.to_string()),
-            Ok(Err(_)) | Err(_) => {
-                // The other connections are probably broken, too.
-                coordinator.nodes().forget_idle(node);
-                members.missed(node);
-            }
+/// Where others reach the worker.
+fn advertised(
+    settings: &ClusterSettings,
+    name: &str,
+    listener: &TcpListener,
+    options: &NodeOptions,
+) -> ClusterResult<String> {
+    match (settings.address_of(name)?, &options.advertised) {
+        (Some(in_file), None) => return Ok(in_file.to_owned()),
+        (Some(in_file), Some(_)) => {
+            return Err(Error::invalid(format!(
+                "advertise-addr: the file of the cluster says already that others reach this node at {in_file}; leave it out"
+            ))
+            .into());
         }
-        tokio::time::sleep(interval).await;
+        (None, Some(address)) => {
+            check_address("advertise-addr", address)?;
+            return Ok(address.clone());
+        }
+        (None, None) => {}
+    }
+    let address = listener.local_addr();
+    let address = address.map_err(|error| Error::io("find the worker's address", error))?;
+    if address.ip().is_unspecified() {
+        return Err(Error::invalid(format!(
+            "advertise-addr: other nodes cannot connect to {address}, at which the worker listens; say where they reach it"
+        ))
+        .into());
+    }
+    Ok(address.to_string())
+}
+
+/// The nodes that are known before others tell: those of the file of the cluster, or those that were known last.
+fn first_nodes(
+    settings: &ClusterSettings,
+    name: &str,
+    announcement: &Announcement,
+    known: &KnownNodes,
+) -> FirstNodes {
+    let known = known.read();
+    let others: Vec<(KnownNode, String)> = match &settings.membership {
+        Membership::Listed(nodes) => {
+            let node = |node: &NodeSettings| {
+                let known = known.iter().find(|known| known.name == node.name);
+                let zone = known.map_or_else(String::new, |known| known.zone.clone());
+                let name = node.name.clone();
+                (KnownNode { name, zone }, node.address.clone())
+            };
+            let others = nodes.iter().filter(|node| node.name != name);
+            others.map(node).collect()
+        }
+        Membership::Seeds { .. } => {
+            let others = known.into_iter().filter(|node| node.name != name);
+            others.map(|node| (node, String::new())).collect()
+        }
+    };
+    FirstNodes {
+        own: KnownNode {
+            name: name.to_owned(),
+            zone: announcement.zone.clone(),
+        },
+        announcement: announcement.clone(),
+        others,
     }
 }

@@ -3,11 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::error::{ClusterError, ClusterResult as Result};
 use super::generation::{ClusterGeneration, PublishedShard, manifests, shard_store};
 use super::shard_folder::ShardFolder;
 use super::shard_rules::check_changed;
-use signaldex::replicate::{Newest, PublishOptions, Store, publish_after, refuse_older};
-use signaldex::{Digest, Error, ErrorKind, Index, Position, Result, Snapshot};
+use signaldex::replicate::{
+    Newest, PublishOptions, ReplicaErrorKind, Store, publish_after, refuse_older,
+};
+use signaldex::{Digest, Error, Index, Position, Snapshot};
 
 /// What was published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,9 +36,9 @@ pub struct PublishedCluster {
 /// none has, nothing is published. With `repair`, uploads every object again, to replace damaged ones.
 ///
 /// # Errors
-/// As [`ShardFolder::open`] and [`publish`](signaldex::replicate::publish); [`Invalid`](ErrorKind::Invalid) if a
-/// company is in another shard than its own or a signal in two; [`Locked`](ErrorKind::Locked) while another process
-/// updates the shards; [`Taken`](ErrorKind::Taken) where the generation is published with other content. Nodes see
+/// As [`ShardFolder::open`] and [`publish`](signaldex::replicate::publish); [`Invalid`](signaldex::ErrorKind::Invalid) if a
+/// company is in another shard than its own or a signal in two; [`Locked`](signaldex::ErrorKind::Locked) while another process
+/// updates the shards; [`Taken`](ReplicaErrorKind::Taken) where the generation is published with other content. Nodes see
 /// nothing of it then.
 ///
 /// Cost: opens every shard; for those that have changed, that of reading their companies, of a look-up in each shard
@@ -153,7 +156,7 @@ impl<'p> Publisher<'p> {
             .into_iter()
             .map(|shard| (shard, since(shard)));
         let checked = check_changed(&self.snapshots, &changed.collect::<Vec<_>>());
-        checked.map_err(|error| error.at(self.folder.path()))
+        Ok(checked.map_err(|error| error.at(self.folder.path()))?)
     }
 
     fn report(&self) -> PublishedCluster {
@@ -210,9 +213,9 @@ impl<'p> Publisher<'p> {
         // A writer of this shard alone does not take the lock of the folder.
         let after = Index::open(&directory)?.snapshot();
         if after.revision() != self.snapshots[shard as usize].revision() {
-            return Err(Error::invalid(
-                "the index changed while it was published; publish again",
-            ));
+            return Err(
+                Error::invalid("the index changed while it was published; publish again").into(),
+            );
         }
         report.shards_sent += 1;
         report.objects_sent += sent.objects_sent;
@@ -228,7 +231,7 @@ async fn newest_of_count(store: &Store, shards: u32) -> Result<Option<ClusterGen
     };
     match ClusterGeneration::read(store, newest).await {
         Ok(newest) => Ok(Some(newest).filter(|newest| newest.shard_count() == shards)),
-        Err(error) if error.kind() == ErrorKind::Store => Err(error),
+        Err(error) if error.kind() == ReplicaErrorKind::Store => Err(error.into()),
         // A damaged manifest is replaced by the next generation.
         Err(_) => Ok(None),
     }
@@ -245,15 +248,15 @@ async fn create(store: &Store, manifest: &ClusterGeneration) -> Result<()> {
     Err(published_otherwise(generation))
 }
 
-fn published_otherwise(generation: u64) -> Error {
-    Error::taken(format!(
+fn published_otherwise(generation: u64) -> ClusterError {
+    ClusterError::taken(format!(
         "cluster generation {generation} is published with other content; each generation is \
          published once"
     ))
 }
 
 /// The line of a shard in the manifest of a generation.
-fn describe(snapshot: &Snapshot, generation: u64) -> PublishedShard {
+pub(super) fn describe(snapshot: &Snapshot, generation: u64) -> PublishedShard {
     PublishedShard {
         generation,
         signals: snapshot.signal_count(),

@@ -1,39 +1,20 @@
-//! Questions of a coordinator to shards, and their encoding.
-//!
-//! The first byte is the version. Queries and filters are encoded as query strings, which the receiver validates.
-//! Nodes of two releases may run together during an upgrade: a node refuses unknown versions, and another replica
-//! is queried.
+//! Questions of a coordinator to shards. The [engine](super::engine) carries them to other nodes.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use bincode::config::{Configuration, Limit};
-use serde::{Deserialize, Serialize};
 use time::Date;
 
 use super::answer::AnswerRow;
 use super::generation::SHARDS_MAX;
-use signaldex::json::Rendering;
-use signaldex::query::limits::WRITTEN_BYTES_MAX;
-use signaldex::query::{Facet, InvalidQuery, Order, Start};
-use signaldex::{Error, FacetQuery, Filter, Query, Result, SignalId};
-
-/// The version that this release writes and reads.
-const VERSION: u8 = 1;
-
-/// Maximum bytes of a question: a query, up to five bytes per shard, and a little more.
-pub(super) const BYTES_MAX: usize = WRITTEN_BYTES_MAX + 5 * SHARDS_MAX as usize + 1024;
+use signaldex::json::{Rendering, search_item, write_csv_item};
+use signaldex::query::{Order, SortKey, Start};
+use signaldex::{ChangeKind, Error, FacetQuery, Filter, Position, Query, Result, Signal, SignalId};
 
 /// Maximum number of rows requested from a shard: all numbered pages, and one signal more.
-const ROWS_MAX: usize = 50 * 100 + 1;
-
-const CODEC: Configuration<
-    bincode::config::LittleEndian,
-    bincode::config::Varint,
-    Limit<BYTES_MAX>,
-> = bincode::config::standard().with_limit::<BYTES_MAX>();
+pub(super) const ROWS_MAX: usize = 50 * 100 + 1;
 
 /// A question to shards of one generation.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +22,8 @@ pub(super) struct Question {
     pub(super) generation: u64,
     /// Each once.
     pub(super) shards: Vec<u32>,
+    /// How many rows to render at most; of the others, ids are sent.
+    pub(super) rendered_max: usize,
     pub(super) wanted: Arc<ShardRequest>,
 }
 
@@ -52,7 +35,7 @@ pub(super) enum ShardRequest {
     Rows {
         query: Box<Query>,
         today: Date,
-        rendering: Option<Rendering>,
+        rendering: Option<RowFormat>,
     },
     /// The number of matches.
     Count { filter: Box<Filter>, today: Date },
@@ -62,80 +45,40 @@ pub(super) enum ShardRequest {
     Signal(SignalId),
     /// The rendered detail of a company.
     Company(String),
-    /// The loaded shards of all generations.
-    LoadedShards,
+    /// Changes of one shard.
+    Changes(Box<ChangesQuestion>),
 }
 
-/// The encoded form of a question; days are days since 1970-01-01.
-#[derive(Serialize, Deserialize)]
-struct QuestionMessage {
-    generation: u64,
-    shards: Vec<u32>,
-    wanted: ShardRequestText,
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowFormat {
+    /// As items of a page.
+    Item(Rendering),
+    /// As lines of a table.
+    Csv,
 }
 
-/// As [`ShardRequest`], with queries and filters as text.
-#[derive(Serialize, Deserialize)]
-enum ShardRequestText {
-    /// The limit is separate from the query, because shards return more rows than a page.
-    Rows {
-        query: String,
-        limit: usize,
-        today: i32,
-        rendering: Option<Rendering>,
-    },
-    Count {
-        filter: String,
-        today: i32,
-    },
-    Facets {
-        filter: String,
-        /// The indices of the facets.
-        facets: Vec<u8>,
-        today: i32,
-    },
-    Signal(u64),
-    Company(String),
-    LoadedShards,
+/// A question for changes between two positions of a shard.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ChangesQuestion {
+    pub(super) filter: Filter,
+    pub(super) today: Date,
+    pub(super) rendering: Rendering,
+    /// Maximum number of changes.
+    pub(super) limit: usize,
+    pub(super) since: Position,
+    pub(super) until: Position,
+    pub(super) kind: ChangeKind,
 }
 
 impl Question {
-    pub(super) fn encode(&self) -> Result<Vec<u8>> {
-        let mut bytes = vec![VERSION];
-        let message = QuestionMessage {
-            generation: self.generation,
-            shards: self.shards.clone(),
-            wanted: ShardRequestText::of(&self.wanted),
-        };
-        bincode::serde::encode_into_std_write(message, &mut bytes, CODEC)
-            .map_err(|error| Error::invalid(format!("the question cannot be sent: {error}")))?;
-        Ok(bytes)
-    }
-
-    /// Reads what [`encode`](Self::encode) wrote.
-    pub(super) fn decode(bytes: &[u8]) -> Result<Question> {
-        let body = match bytes {
-            [VERSION, body @ ..] => body,
-            [version, ..] => {
-                return Err(Error::newer(format!(
-                    "the question has version {version}; this release reads {VERSION}"
-                )));
-            }
-            [] => return Err(Error::corrupt("the question is empty")),
-        };
-        let (message, read): (QuestionMessage, usize) =
-            bincode::serde::decode_from_slice(body, CODEC)
-                .map_err(|error| Error::corrupt(format!("the question is malformed: {error}")))?;
-        if read != body.len() {
-            return Err(Error::corrupt("bytes follow the end of the question"));
-        }
-        let question = Question {
-            generation: message.generation,
-            shards: message.shards,
-            wanted: Arc::new(message.wanted.parse()?),
-        };
-        question.check()?;
-        Ok(question)
+    /// A received question, if it is within the limits.
+    ///
+    /// # Errors
+    /// [`Corrupt`](signaldex::ErrorKind::Corrupt) otherwise.
+    pub(super) fn checked(self) -> Result<Question> {
+        self.check()?;
+        Ok(self)
     }
 
     /// Checks the limits of a received question.
@@ -154,6 +97,7 @@ impl Question {
         }
         match &*self.wanted {
             ShardRequest::Rows { query, .. } => check_rows(query),
+            ShardRequest::Changes(wanted) => wanted.check(shards),
             _ => Ok(()),
         }
     }
@@ -172,6 +116,32 @@ fn check_rows(query: &Query) -> Result<()> {
     )))
 }
 
+impl RowFormat {
+    /// Writes a signal.
+    pub(super) fn write(self, signal: &Signal<'_>, company_name: &str) -> Vec<u8> {
+        match self {
+            RowFormat::Item(rendering) => search_item(signal, company_name, rendering),
+            RowFormat::Csv => {
+                let mut row = Vec::new();
+                write_csv_item(&mut row, signal, company_name);
+                row
+            }
+        }
+    }
+}
+
+impl ChangesQuestion {
+    fn check(&self, shards: usize) -> Result<()> {
+        let limit = self.limit;
+        if (1..=ROWS_MAX).contains(&limit) && shards == 1 {
+            return Ok(());
+        }
+        Err(Error::corrupt(format!(
+            "the question asks {shards} shards for {limit} changes"
+        )))
+    }
+}
+
 impl ShardRequest {
     /// Maximum number of rows in the answer.
     pub(super) fn rows_max(&self) -> usize {
@@ -182,21 +152,20 @@ impl ShardRequest {
     }
 
     /// How rows are rendered.
-    pub(super) fn rendering(&self) -> Rendering {
+    pub(super) fn row_format(&self) -> RowFormat {
         match self {
-            ShardRequest::Rows { rendering, .. } => rendering.unwrap_or(Rendering::Whole),
-            _ => Rendering::Whole,
+            ShardRequest::Rows {
+                rendering: Some(format),
+                ..
+            } => *format,
+            _ => RowFormat::Item(Rendering::Whole),
         }
     }
 
     /// The first rows of several sorted runs.
     pub(super) fn first_rows(&self, mut rows: Vec<AnswerRow>) -> Vec<AnswerRow> {
         // A stable sort merges runs.
-        if self.ascends() {
-            rows.sort_by_key(|row| row.id);
-        } else {
-            rows.sort_by_key(|row| Reverse(row.id));
-        }
+        rows.sort_by(|a, b| self.compare(a.key(), b.key()));
         rows.truncate(self.rows_max());
         rows
     }
@@ -205,24 +174,37 @@ impl ShardRequest {
     pub(super) fn merging(&self) -> String {
         match self {
             ShardRequest::Rows { .. } => {
-                let order = if self.ascends() {
-                    "ascending"
-                } else {
-                    "descending"
+                let by = match self.order() {
+                    Order::NewestFirst => "id, descending",
+                    Order::OldestFirst => "id, ascending",
+                    Order::LatestDate => "date, descending, and id",
+                    Order::EarliestDate => "date, ascending, and id",
+                    Order::LargestAmount => "amount, descending, and id",
+                    Order::SmallestAmount => "amount, ascending, and id",
                 };
-                format!("merge by id, {order}, first {}", self.rows_max())
+                format!("merge by {by}, first {}", self.rows_max())
             }
             ShardRequest::Count { .. } => "sum".to_owned(),
             ShardRequest::Facets { .. } => "sum by value".to_owned(),
-            ShardRequest::Signal(_) | ShardRequest::Company(_) | ShardRequest::LoadedShards => {
-                "any".to_owned()
-            }
+            ShardRequest::Signal(_) | ShardRequest::Company(_) => "any".to_owned(),
+            ShardRequest::Changes(_) => "one shard".to_owned(),
         }
     }
 
-    /// Whether the rows ascend by id.
-    pub(super) fn ascends(&self) -> bool {
-        matches!(self, ShardRequest::Rows { query, .. } if query.order() == Order::OldestFirst)
+    /// Compares the sort keys of rows. Rows without one, of which a node sends none, come first.
+    pub(super) fn compare(&self, a: Option<SortKey>, b: Option<SortKey>) -> Ordering {
+        match (a, b) {
+            (Some(a), Some(b)) => self.order().compare_keys(a, b),
+            _ => a.is_some().cmp(&b.is_some()),
+        }
+    }
+
+    /// The order of rows.
+    fn order(&self) -> Order {
+        match self {
+            ShardRequest::Rows { query, .. } => query.order(),
+            _ => Order::default(),
+        }
     }
 }
 
@@ -241,101 +223,10 @@ impl fmt::Display for ShardRequest {
             }
             ShardRequest::Signal(id) => write!(f, "signal {id}"),
             ShardRequest::Company(_) => write!(f, "company"),
-            ShardRequest::LoadedShards => write!(f, "loaded shards"),
+            ShardRequest::Changes(wanted) => {
+                let filter = wanted.filter.canonical();
+                write!(f, "changes, filter=[{filter}], limit={}", wanted.limit)
+            }
         }
     }
 }
-
-impl ShardRequestText {
-    fn of(wanted: &ShardRequest) -> ShardRequestText {
-        match wanted {
-            ShardRequest::Rows {
-                query,
-                today,
-                rendering,
-            } => ShardRequestText::Rows {
-                // A placeholder: the real limit may exceed that of a page.
-                query: query.part(query.start().clone(), 1).to_string(),
-                limit: query.limit(),
-                today: today.to_julian_day(),
-                rendering: *rendering,
-            },
-            ShardRequest::Count { filter, today } => ShardRequestText::Count {
-                filter: filter.to_string(),
-                today: today.to_julian_day(),
-            },
-            ShardRequest::Facets { query, today } => ShardRequestText::Facets {
-                filter: query.filter.to_string(),
-                facets: query.facets.iter().map(|&facet| facet as u8).collect(),
-                today: today.to_julian_day(),
-            },
-            ShardRequest::Signal(id) => ShardRequestText::Signal(id.get()),
-            ShardRequest::Company(slug) => ShardRequestText::Company(slug.clone()),
-            ShardRequest::LoadedShards => ShardRequestText::LoadedShards,
-        }
-    }
-
-    fn parse(self) -> Result<ShardRequest> {
-        Ok(match self {
-            ShardRequestText::Rows {
-                query,
-                limit,
-                today,
-                rendering,
-            } => {
-                let query: Query = query.parse().map_err(malformed)?;
-                ShardRequest::Rows {
-                    query: Box::new(query.part(query.start().clone(), limit)),
-                    today: day(today)?,
-                    rendering,
-                }
-            }
-            ShardRequestText::Count { filter, today } => ShardRequest::Count {
-                filter: Box::new(filter.parse().map_err(malformed)?),
-                today: day(today)?,
-            },
-            ShardRequestText::Facets {
-                filter,
-                facets,
-                today,
-            } => ShardRequest::Facets {
-                query: Box::new(FacetQuery::new(
-                    filter.parse().map_err(malformed)?,
-                    facets_of(&facets)?,
-                )),
-                today: day(today)?,
-            },
-            ShardRequestText::Signal(id) => {
-                let id = SignalId::new(id);
-                ShardRequest::Signal(
-                    id.ok_or_else(|| Error::corrupt("the question has no valid id"))?,
-                )
-            }
-            ShardRequestText::Company(slug) => ShardRequest::Company(slug),
-            ShardRequestText::LoadedShards => ShardRequest::LoadedShards,
-        })
-    }
-}
-
-/// The facets with these indices, in the order of [`Facet::ALL`].
-fn facets_of(indices: &[u8]) -> Result<Vec<Facet>> {
-    if !indices.is_sorted_by(|a, b| a < b) {
-        return Err(Error::corrupt("the question names a facet twice"));
-    }
-    let facet = |&index: &u8| {
-        let facet = Facet::ALL.get(usize::from(index)).copied();
-        facet.ok_or_else(|| Error::corrupt("the question names an unknown facet"))
-    };
-    indices.iter().map(facet).collect()
-}
-
-fn malformed(invalid: InvalidQuery) -> Error {
-    Error::corrupt(format!("the question has a malformed query: {invalid}"))
-}
-
-fn day(number: i32) -> Result<Date> {
-    Date::from_julian_day(number).map_err(|_| Error::corrupt("the question has no valid day"))
-}
-
-#[cfg(test)]
-mod tests;

@@ -18,12 +18,14 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{CertificateError, ClientConfig, RootCertStore, ServerConfig};
 use time::OffsetDateTime;
+use tokio::sync::watch;
 
+use super::error::ClusterResult;
 use signaldex::text::quoted;
 use signaldex::{Error, Result};
 
 /// The ALPN protocol between nodes.
-const PROTOCOL: &[u8] = b"signaldex-cluster";
+const PROTOCOL: &[u8] = b"h2";
 
 /// Whether connections between nodes are encrypted. Clones share the certificate, also when it is replaced.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +40,8 @@ struct Credentials {
     addresses: Mutex<Vec<String>>,
     /// Why the files could not be used when they were read last.
     refused: ArcSwapOption<String>,
+    /// Told whenever the certificate is replaced.
+    replaced: watch::Sender<()>,
 }
 
 #[derive(Debug)]
@@ -74,7 +78,7 @@ impl Security {
     /// A file cannot be read or is not PEM, the key does not belong to the certificate, or other
     /// nodes would refuse the certificate: it has expired, is not valid yet, or was signed by
     /// another authority.
-    pub fn tls(certificate: &Path, key: &Path, authority: &Path) -> Result<Security> {
+    pub fn tls(certificate: &Path, key: &Path, authority: &Path) -> ClusterResult<Security> {
         let files = CredentialFiles {
             certificate: certificate.to_owned(),
             key: key.to_owned(),
@@ -85,6 +89,7 @@ impl Security {
             files,
             addresses: Mutex::default(),
             refused: ArcSwapOption::empty(),
+            replaced: watch::Sender::default(),
         }))))
     }
 
@@ -94,7 +99,7 @@ impl Security {
     ///
     /// # Errors
     /// As [`tls`](Self::tls); or other nodes would refuse the certificate at the address of this node.
-    pub fn read_again(&self) -> Result<()> {
+    pub fn read_again(&self) -> ClusterResult<()> {
         let Some(credentials) = &self.0 else {
             return Ok(());
         };
@@ -102,7 +107,7 @@ impl Security {
         let refused = read.as_ref().err();
         let refused = refused.map(|error| Arc::new(format!("{error:#}")));
         credentials.refused.store(refused);
-        read
+        Ok(read?)
     }
 
     /// Why the files were refused when they were read last; `None` if they were not.
@@ -116,7 +121,7 @@ impl Security {
     ///
     /// # Errors
     /// [`Invalid`](signaldex::ErrorKind::Invalid) if it may not.
-    pub fn check(&self, address: SocketAddr, is_wanted: bool) -> Result<()> {
+    pub fn check(&self, address: SocketAddr, is_wanted: bool) -> ClusterResult<()> {
         if self.0.is_some() || address.ip().is_loopback() || is_wanted {
             Ok(())
         } else {
@@ -124,7 +129,8 @@ impl Security {
                 "the worker would answer any client that reaches {address}: give it --worker-cert, \
                  --worker-key and --worker-ca, an address of this machine alone such as 127.0.0.1, \
                  or --insecure-worker in a network of its own"
-            )))
+            ))
+            .into())
         }
     }
 
@@ -151,6 +157,18 @@ impl Security {
             (credentials, used) => credentials.is_none() && used.is_none(),
         }
     }
+
+    /// Waits until another certificate has replaced the one that a connection was made with; for ever without TLS.
+    pub(super) async fn replaced(&self, used: Option<&Arc<Tls>>) {
+        let Some(credentials) = &self.0 else {
+            return std::future::pending().await;
+        };
+        let mut replaced = credentials.replaced.subscribe();
+        while self.is_current(used) {
+            // Fails only without the sender, which is held here.
+            let _ = replaced.changed().await;
+        }
+    }
 }
 
 impl Credentials {
@@ -160,6 +178,7 @@ impl Credentials {
             self.check_address(&read, address)?;
         }
         self.current.store(Arc::new(read));
+        self.replaced.send_replace(());
         Ok(())
     }
 

@@ -1,4 +1,5 @@
-//! The file that describes a cluster, the same on every node.
+//! The file that describes a cluster, the same on every node: with a list of all nodes, or with some addresses by which
+//! a node finds those that are there.
 //!
 //! ```json
 //! {
@@ -10,32 +11,61 @@
 //!   ]
 //! }
 //! ```
+//!
+//! ```json
+//! {"cluster": "signals", "store": "s3://bucket/signals", "replicas": 2, "seeds": ["10.0.0.1:7400"]}
+//! ```
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Deserialize;
 
-use super::placement;
+use super::error::ClusterResult;
 use signaldex::text::quoted;
 use signaldex::{Error, Result};
 
-/// Maximum number of nodes, because each checks every other one.
-const NODES_MAX: usize = 1_000;
+/// Maximum number of nodes, because each asks every other one, and a message of gossip names all of them, twice after each has
+/// restarted.
+const NODES_MAX: usize = 256;
 
 /// Maximum bytes of the file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The description of a cluster.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct ClusterSettings {
     /// The store with the published shards.
     pub store: String,
     /// The number of nodes that hold each shard.
     pub replicas: usize,
-    /// All nodes. Names determine which shards a node holds, so keep them when addresses change.
-    pub nodes: Vec<NodeSettings>,
+    /// Which nodes it has.
+    pub membership: Membership,
+}
+
+/// Which nodes a cluster has.
+#[derive(Clone, Debug)]
+pub enum Membership {
+    /// These. Names determine which shards a node holds, so keep them when addresses change.
+    Listed(Vec<NodeSettings>),
+    /// Those that find each other.
+    Seeds {
+        /// The name of the cluster; nodes of another one are refused.
+        cluster: String,
+        /// Addresses of some nodes, of which a starting node needs one.
+        seeds: Vec<String>,
+    },
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClusterFile {
+    store: String,
+    replicas: usize,
+    nodes: Option<Vec<NodeSettings>>,
+    cluster: Option<String>,
+    seeds: Option<Vec<String>>,
 }
 
 /// A node of a cluster.
@@ -53,12 +83,12 @@ impl ClusterSettings {
     ///
     /// # Errors
     /// [`Io`](signaldex::ErrorKind::Io) if it cannot be read, [`Invalid`](signaldex::ErrorKind::Invalid) if it violates a rule.
-    pub fn read(path: &Path) -> Result<ClusterSettings> {
+    pub fn read(path: &Path) -> ClusterResult<ClusterSettings> {
         let length = std::fs::metadata(path).map(|file| file.len());
         let length = length.map_err(|error| Error::io("read the file", error).at(path))?;
         if length > FILE_BYTES_MAX {
             let reason = format!("it has {length} bytes; at most {FILE_BYTES_MAX} are allowed");
-            return Err(Error::invalid(reason).at(path));
+            return Err(Error::invalid(reason).at(path).into());
         }
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| Error::io("read the file", error).at(path))?;
@@ -69,71 +99,108 @@ impl ClusterSettings {
     ///
     /// # Errors
     /// [`Invalid`](signaldex::ErrorKind::Invalid) if it violates a rule.
-    pub fn parse(text: &str) -> Result<ClusterSettings> {
-        let settings: ClusterSettings = serde_json::from_str(text)
+    pub fn parse(text: &str) -> ClusterResult<ClusterSettings> {
+        let file: ClusterFile = serde_json::from_str(text)
             .map_err(|error| Error::invalid(format!("it does not describe a cluster: {error}")))?;
-        settings.check()?;
-        Ok(settings)
+        let membership = match (file.nodes, file.cluster, file.seeds) {
+            (Some(nodes), None, None) => listed(nodes)?,
+            (None, Some(cluster), Some(seeds)) => with_seeds(cluster, seeds)?,
+            _ => {
+                return Err(Error::invalid(
+                    "it needs either nodes, which lists all of them, or cluster and seeds, by which nodes find each \
+                     other; not both",
+                )
+                .into());
+            }
+        };
+        let nodes_max = match &membership {
+            Membership::Listed(nodes) => nodes.len(),
+            Membership::Seeds { .. } => NODES_MAX,
+        };
+        if !(1..=nodes_max).contains(&file.replicas) {
+            return Err(Error::invalid(format!(
+                "replicas: {} is not allowed; use 1 to {nodes_max}, the number of nodes",
+                file.replicas
+            ))
+            .into());
+        }
+        Ok(ClusterSettings {
+            store: file.store,
+            replicas: file.replicas,
+            membership,
+        })
     }
 
-    fn check(&self) -> Result<()> {
-        let nodes = self.nodes.len();
-        if !(1..=NODES_MAX).contains(&nodes) {
-            return Err(Error::invalid(format!(
-                "nodes: there are {nodes}; 1 to {NODES_MAX} are allowed"
-            )));
-        }
-        if !(1..=nodes).contains(&self.replicas) {
-            return Err(Error::invalid(format!(
-                "replicas: {} is not allowed; use 1 to {nodes}, the number of nodes",
-                self.replicas
-            )));
-        }
-        let mut names = HashSet::new();
-        for node in &self.nodes {
-            let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-            if node.name.is_empty() || node.name.len() > 64 || !node.name.chars().all(is_name) {
-                return Err(Error::invalid(format!(
-                    "nodes: the name {} is not allowed; use 1 to 64 letters, digits, -, _ and .",
-                    quoted(&node.name)
-                )));
-            }
-            check_address(&node.address)?;
-            if !names.insert(&node.name) {
-                let name = quoted(&node.name);
-                return Err(Error::invalid(format!(
-                    "nodes: the name {name} occurs twice"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// The index of the node with a name.
+    /// The address of a node in the file; `None` where nodes find each other.
     ///
     /// # Errors
-    /// [`Invalid`](signaldex::ErrorKind::Invalid) if there is none.
-    pub fn index_of(&self, name: &str) -> Result<usize> {
-        let index = self.nodes.iter().position(|node| node.name == name);
-        index.ok_or_else(|| {
-            let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
+    /// [`Invalid`](signaldex::ErrorKind::Invalid) if the name is none that a node of this cluster can have.
+    pub fn address_of(&self, name: &str) -> ClusterResult<Option<&str>> {
+        let Membership::Listed(nodes) = &self.membership else {
+            check_name("node", name)?;
+            return Ok(None);
+        };
+        let node = nodes.iter().find(|node| node.name == name);
+        node.map(|node| Some(node.address.as_str())).ok_or_else(|| {
+            let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
             Error::invalid(format!(
                 "node: {} is not in this cluster; allowed are {}",
                 quoted(name),
                 names.join(", ")
             ))
+            .into()
         })
-    }
-
-    /// The indices of the nodes that hold a shard, first choice first.
-    pub(super) fn holders(&self, shard: u32, shards: u32) -> Vec<usize> {
-        let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
-        placement::holders(shard, shards, &names, self.replicas)
     }
 }
 
+fn listed(nodes: Vec<NodeSettings>) -> Result<Membership> {
+    check_count("nodes", nodes.len())?;
+    let mut names = HashSet::new();
+    for node in &nodes {
+        check_name("nodes", &node.name)?;
+        check_address("nodes", &node.address)?;
+        if !names.insert(&node.name) {
+            let name = quoted(&node.name);
+            return Err(Error::invalid(format!(
+                "nodes: the name {name} occurs twice"
+            )));
+        }
+    }
+    Ok(Membership::Listed(nodes))
+}
+
+fn with_seeds(cluster: String, seeds: Vec<String>) -> Result<Membership> {
+    check_name("cluster", &cluster)?;
+    check_count("seeds", seeds.len())?;
+    for seed in &seeds {
+        check_address("seeds", seed)?;
+    }
+    Ok(Membership::Seeds { cluster, seeds })
+}
+
+fn check_count(field: &str, count: usize) -> Result<()> {
+    if (1..=NODES_MAX).contains(&count) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "{field}: there are {count}; 1 to {NODES_MAX} are allowed"
+    )))
+}
+
+/// Checks the name of a node or a cluster.
+pub(super) fn check_name(field: &str, name: &str) -> Result<()> {
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    if (1..=64).contains(&name.len()) && name.chars().all(is_allowed) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "{field}: the name {} is not allowed; use 1 to 64 letters, digits, -, _ and .",
+        quoted(name)
+    )))
+}
+
 /// Checks the form of an address. Whether it is reachable is found out later.
-fn check_address(address: &str) -> Result<()> {
+pub(super) fn check_address(field: &str, address: &str) -> Result<()> {
     let parts = address.rsplit_once(':');
     let is_address =
         parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
@@ -141,7 +208,7 @@ fn check_address(address: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "nodes: the address {} cannot be used; host:port is needed",
+        "{field}: the address {} cannot be used; host:port is needed",
         quoted(address)
     )))
 }

@@ -5,17 +5,21 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 
-use super::answer::{AnswerRow, ShardAnswer, values_of};
-use super::question::ShardRequest;
-use signaldex::json::search_item;
+use super::answer::{AnswerRow, CountedFacets, FoundChanges, ShardAnswer, ShardChange};
+use super::loaded_shards::AskedShard;
+use super::question::{ChangesQuestion, Question, ShardRequest};
+use signaldex::json::write_change;
+use signaldex::query::SortKey;
 use signaldex::query::limits::PAGE_BYTES_MAX;
-use signaldex::{Page, Result, Snapshot};
+use signaldex::{FacetCounters, Page, PositionError, Result, Snapshot};
 use signaldex_server::corpus::{company_answer, signal_answer};
 
 /// The result of one shard.
 pub(super) enum ShardResult {
     /// Rows to render.
     Page(Page),
+    /// Counts of facets.
+    Facets(FacetCounters),
     /// Anything else.
     Answer(ShardAnswer),
 }
@@ -24,7 +28,8 @@ pub(super) enum ShardResult {
 ///
 /// # Errors
 /// The shard is damaged.
-pub(super) fn find(shard: &Snapshot, wanted: &ShardRequest) -> Result<ShardResult> {
+pub(super) fn find(asked: &AskedShard, wanted: &ShardRequest) -> Result<ShardResult> {
+    let shard = &*asked.snapshot;
     let answer = match wanted {
         ShardRequest::Rows {
             query,
@@ -35,92 +40,142 @@ pub(super) fn find(shard: &Snapshot, wanted: &ShardRequest) -> Result<ShardResul
             if rendering.is_some() {
                 return Ok(ShardResult::Page(page));
             }
-            let ids = page.ids().map(|id| row(id.get(), Vec::new()));
-            ShardAnswer::Rows(ids.collect())
+            let keys = page.keys().map(|key| row(key, Vec::new()));
+            ShardAnswer::Rows(keys.collect())
         }
         ShardRequest::Count { filter, today } => ShardAnswer::Count(shard.count(filter, *today)?),
         ShardRequest::Facets { query, today } => {
-            let facets = shard.facets_of(&query.filter, *today, &query.facets)?;
-            ShardAnswer::Facets(values_of(&facets))
+            let mut counters = asked.facets.counters();
+            let (filter, facets) = (&query.filter, &query.facets);
+            asked
+                .facets
+                .count(asked.number, filter, *today, facets, &mut counters)?;
+            return Ok(ShardResult::Facets(counters));
         }
         ShardRequest::Signal(id) => lone(id.get(), signal_answer(shard, *id)?),
         ShardRequest::Company(slug) => lone(0, company_answer(shard, slug)?),
-        ShardRequest::LoadedShards => ShardAnswer::Rows(Vec::new()),
+        ShardRequest::Changes(wanted) => ShardAnswer::Changes(changes(shard, wanted)?),
     };
     Ok(ShardResult::Answer(answer))
 }
 
-fn row(id: u64, bytes: Vec<u8>) -> AnswerRow {
+fn row(key: SortKey, bytes: Vec<u8>) -> AnswerRow {
     AnswerRow {
-        id,
+        id: key.id().get(),
+        value: key.bits(),
         bytes: Bytes::from(bytes),
     }
 }
 
 fn lone(id: u64, bytes: Option<Vec<u8>>) -> ShardAnswer {
-    let rows = bytes.map(|bytes| row(id, bytes));
+    let row = |bytes: Vec<u8>| AnswerRow {
+        id,
+        value: u64::MAX,
+        bytes: Bytes::from(bytes),
+    };
+    let rows = bytes.map(row);
     ShardAnswer::Rows(rows.into_iter().collect())
+}
+
+/// The first changes of a shard, while a page has room for them.
+fn changes(
+    shard: &Snapshot,
+    wanted: &ChangesQuestion,
+) -> Result<Result<FoundChanges, PositionError>> {
+    let ChangesQuestion { filter, today, .. } = wanted;
+    let changes = shard.changes(filter, *today, &wanted.since);
+    let changes = match changes.and_then(|changes| changes.until(&wanted.until)) {
+        Ok(changes) => changes,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut changes = changes.only(wanted.kind).bounded();
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    while found.len() < wanted.limit && bytes <= PAGE_BYTES_MAX {
+        let Some(change) = changes.next().transpose()? else {
+            break;
+        };
+        let mut item = Vec::new();
+        write_change(&mut item, &change, wanted.rendering);
+        bytes += item.len();
+        found.push(ShardChange {
+            step: changes.position().step(),
+            item: item.into(),
+        });
+    }
+    let is_last = !changes.has_more()?;
+    Ok(Ok(FoundChanges {
+        changes: found,
+        step: changes.position().step(),
+        is_last,
+    }))
 }
 
 /// Merges the results of shards, given in the same order.
 pub(super) fn merged(
-    wanted: &ShardRequest,
-    shards: &[Arc<Snapshot>],
+    question: &Question,
+    shards: &[AskedShard],
     found: Vec<ShardResult>,
 ) -> Result<ShardAnswer> {
-    let (mut pages, mut answers) = (Vec::new(), Vec::new());
+    let (mut pages, mut answers, mut counters) = (Vec::new(), Vec::new(), None);
     for found in found {
         match found {
             ShardResult::Page(page) => pages.push(page),
+            ShardResult::Facets(of_shard) => match &mut counters {
+                None => counters = Some(of_shard),
+                Some(sum) => sum.add(of_shard),
+            },
             ShardResult::Answer(answer) => answers.push(answer),
         }
     }
     if !pages.is_empty() {
-        answers.push(rendered(wanted, shards, &pages)?);
+        answers.push(rendered(question, shards, &pages)?);
     }
-    ShardAnswer::merge(wanted, answers)
+    if let (Some(counters), Some(shard)) = (counters, shards.first()) {
+        let dictionary = Arc::clone(&shard.facets);
+        answers.push(ShardAnswer::Counters(CountedFacets {
+            dictionary,
+            counters,
+        }));
+    }
+    ShardAnswer::merge(&question.wanted, answers)
 }
 
 /// Renders the rows of these pages that are among the first of all.
-fn rendered(
-    wanted: &ShardRequest,
-    shards: &[Arc<Snapshot>],
-    pages: &[Page],
-) -> Result<ShardAnswer> {
+fn rendered(question: &Question, shards: &[AskedShard], pages: &[Page]) -> Result<ShardAnswer> {
+    let wanted = &*question.wanted;
     let mut rows = Vec::new();
     // Invariant: the rows are the first ones of the pages so far, and those past a page's bytes are empty.
-    for ((shard, page), shown) in shards.iter().zip(pages).zip(shown(wanted, pages)) {
-        rows.extend(rendered_rows(wanted, shard, page, shown)?);
+    for ((shard, page), shown) in shards.iter().zip(pages).zip(shown(question, pages)) {
+        rows.extend(rendered_rows(wanted, &shard.snapshot, page, shown)?);
         rows = wanted.first_rows(rows);
         empty_past_page(&mut rows);
     }
     Ok(ShardAnswer::Rows(rows))
 }
 
-/// The first rows of a shard's page, empty past a page's bytes.
+/// The first rows of a shard's page, of which some are rendered, while a page has room for them.
 fn rendered_rows(
     wanted: &ShardRequest,
     shard: &Snapshot,
     page: &Page,
-    shown: usize,
+    shown: ShownRows,
 ) -> Result<Vec<AnswerRow>> {
-    let mut rows = Vec::with_capacity(shown);
-    if shown == 0 {
-        return Ok(rows);
+    let mut rows = Vec::with_capacity(shown.all);
+    let (format, mut bytes) = (wanted.row_format(), 0);
+    let mut keys = page.keys().take(shown.all);
+    if shown.rendered > 0 {
+        shard.visit_records(page, |signal, company_name| {
+            let item = format.write(signal, company_name);
+            bytes += item.len();
+            rows.extend(keys.next().map(|key| row(key, item)));
+            if rows.len() == shown.rendered || bytes > PAGE_BYTES_MAX {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
     }
-    let (rendering, mut bytes) = (wanted.rendering(), 0);
-    shard.visit_records(page, |signal, company_name| {
-        let item = search_item(signal, company_name, rendering);
-        bytes += item.len();
-        rows.push(row(signal.id.get(), item));
-        if rows.len() == shown || bytes > PAGE_BYTES_MAX {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    })?;
-    let rest = page.ids().take(shown).skip(rows.len());
-    rows.extend(rest.map(|id| row(id.get(), Vec::new())));
+    rows.extend(keys.map(|key| row(key, Vec::new())));
     Ok(rows)
 }
 
@@ -135,22 +190,26 @@ fn empty_past_page(rows: &mut [AnswerRow]) {
     }
 }
 
-/// The number of rows of each page that are among the first of all.
-fn shown(wanted: &ShardRequest, pages: &[Page]) -> Vec<usize> {
-    let ids = pages.iter().enumerate().flat_map(|(index, page)| {
-        let ids = page.ids();
-        ids.map(move |id| (id.get(), index))
+/// The rows of a page that are among the first of all pages.
+#[derive(Clone, Copy, Default)]
+struct ShownRows {
+    all: usize,
+    /// Those to render, which are the first.
+    rendered: usize,
+}
+
+fn shown(question: &Question, pages: &[Page]) -> Vec<ShownRows> {
+    let keys = pages.iter().enumerate().flat_map(|(index, page)| {
+        let keys = page.keys();
+        keys.map(move |key| (key, index))
     });
-    let mut ids: Vec<(u64, usize)> = ids.collect();
+    let mut keys: Vec<(SortKey, usize)> = keys.collect();
     // A stable sort merges runs.
-    if wanted.ascends() {
-        ids.sort();
-    } else {
-        ids.sort_by(|a, b| b.cmp(a));
-    }
-    let mut shown = vec![0; pages.len()];
-    for &(_, index) in ids.iter().take(wanted.rows_max()) {
-        shown[index] += 1;
+    keys.sort_by(|(a, _), (b, _)| question.wanted.compare(Some(*a), Some(*b)));
+    let mut shown = vec![ShownRows::default(); pages.len()];
+    for (rank, &(_, index)) in keys.iter().take(question.wanted.rows_max()).enumerate() {
+        shown[index].all += 1;
+        shown[index].rendered += usize::from(rank < question.rendered_max);
     }
     shown
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! shards.json     {"identity":"<SHA-256 in hex>","shards":64}, written last, when every index exists
-//! lock            held by the process that updates, compacts or publishes the shards
+//! lock            held by the process that builds, updates, compacts or publishes the shards
 //! 0/ 1/ … 63/     an index each, with the companies that `shard_of` places there, and their signals
 //! ```
 
@@ -14,10 +14,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use signaldex::{Digest, Error, Index, IndexId, Result, Snapshot};
 
+use super::error::ClusterResult;
 use super::generation::SHARDS_MAX;
 
 /// The file that describes the folder.
 const DESCRIPTION: &str = "shards.json";
+
+/// The description while it is written.
+const DESCRIPTION_UNFINISHED: &str = "shards.json.tmp";
 
 /// More bytes than a description has.
 const DESCRIPTION_BYTES_MAX: u64 = 4_096;
@@ -67,7 +71,7 @@ impl ShardFolder {
     /// # Errors
     /// [`Missing`](signaldex::ErrorKind::Missing) if the folder has no `shards.json` or lacks a shard;
     /// [`Corrupt`](signaldex::ErrorKind::Corrupt) if `shards.json` is malformed.
-    pub fn open(folder: impl AsRef<Path>) -> Result<ShardFolder> {
+    pub fn open(folder: impl AsRef<Path>) -> ClusterResult<ShardFolder> {
         let folder = folder.as_ref().to_owned();
         let opened = ShardFolder {
             description: Description::read(&folder)?,
@@ -81,19 +85,54 @@ impl ShardFolder {
                  `signaldex shard`",
                 opened.count()
             ))
-            .at(&opened.folder)),
+            .at(&opened.folder)
+            .into()),
         }
     }
 
-    /// Refuses a folder that contains anything: shards are built into an empty one.
-    pub(super) fn refuse_used(folder: &Path) -> Result<()> {
-        let unreadable = |error| Error::io("read the directory", error).at(folder);
-        match fs::read_dir(folder).map_err(unreadable)?.next() {
-            None => Ok(()),
-            Some(_) => Err(Error::invalid(
-                "the folder is not empty; shards are built into a new or empty one",
-            )
-            .at(folder)),
+    /// Takes the lock of a folder in which shards are to be built, and removes those of a build that was interrupted:
+    /// without `shards.json`, a lock and the folders of shards are its leftovers.
+    ///
+    /// # Errors
+    /// The folder contains anything else, or another process builds there.
+    pub(super) fn begin(folder: &Path) -> Result<FolderLock> {
+        let mut leftovers = Vec::new();
+        let mut is_unfinished = false;
+        for name in names_in(folder)? {
+            match &*name {
+                LOCK | DESCRIPTION_UNFINISHED => is_unfinished = true,
+                shard if is_shard(shard) => leftovers.push(folder.join(shard)),
+                _ => return Err(not_empty(folder)),
+            }
+        }
+        if !leftovers.is_empty() && !is_unfinished {
+            return Err(not_empty(folder));
+        }
+        let lock = FolderLock::take(folder)?;
+        // Another process may have finished before the lock was taken.
+        if folder.join(DESCRIPTION).exists() {
+            return Err(not_empty(folder));
+        }
+        for shard in leftovers {
+            fs::remove_dir_all(&shard)
+                .map_err(|error| Error::io("remove the directory", error).at(&shard))?;
+        }
+        Ok(lock)
+    }
+
+    /// Removes what a build that failed has added to a folder.
+    pub(super) fn abandon(folder: &Path, is_new: bool) {
+        // Nothing can be done about what cannot be removed; the next build tries again. Only shards of this build are
+        // there, since they are built into an empty folder.
+        let names = names_in(folder).unwrap_or_default();
+        for shard in names.iter().filter(|name| is_shard(name)) {
+            let _ = fs::remove_dir_all(folder.join(shard));
+        }
+        for name in [DESCRIPTION_UNFINISHED, LOCK] {
+            let _ = fs::remove_file(folder.join(name));
+        }
+        if is_new {
+            let _ = fs::remove_dir(folder);
         }
     }
 
@@ -147,7 +186,7 @@ impl ShardFolder {
     /// The first rule that does not hold.
     ///
     /// Cost: reads everything; memory for 8 bytes a signal.
-    pub fn verify(&self) -> Result<u64> {
+    pub fn verify(&self) -> ClusterResult<u64> {
         let snapshots = self.snapshots()?;
         for (shard, snapshot) in snapshots.iter().enumerate() {
             let verified = snapshot.verify();
@@ -162,7 +201,7 @@ impl ShardFolder {
     /// # Errors
     /// [`Locked`](signaldex::ErrorKind::Locked) while another process updates or publishes the shards; as
     /// [`Writer::compact`](signaldex::Writer::compact).
-    pub fn compact(&self) -> Result<()> {
+    pub fn compact(&self) -> ClusterResult<()> {
         let _lock = self.lock()?;
         for shard in 0..self.count() {
             let compacted = Index::open(self.directory(shard))
@@ -178,7 +217,13 @@ impl ShardFolder {
     /// # Errors
     /// [`Locked`](signaldex::ErrorKind::Locked) if another process holds it.
     pub(super) fn lock(&self) -> Result<FolderLock> {
-        let path = self.folder.join(LOCK);
+        FolderLock::take(&self.folder)
+    }
+}
+
+impl FolderLock {
+    fn take(folder: &Path) -> Result<FolderLock> {
+        let path = folder.join(LOCK);
         let file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -188,12 +233,30 @@ impl ShardFolder {
         match file.try_lock() {
             Ok(()) => Ok(FolderLock { _file: file }),
             Err(TryLockError::WouldBlock) => Err(Error::locked(
-                "another process updates, compacts or publishes these shards; try again when it has ended",
+                "another process builds, updates, compacts or publishes these shards; try again when it has ended",
             )
             .at(&path)),
             Err(TryLockError::Error(error)) => Err(Error::io("take the lock", error).at(&path)),
         }
     }
+}
+
+/// The names of everything in a folder.
+fn names_in(folder: &Path) -> Result<Vec<String>> {
+    let unreadable = |error| Error::io("read the directory", error).at(folder);
+    let entries = fs::read_dir(folder).map_err(unreadable)?;
+    let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    names.collect::<std::io::Result<_>>().map_err(unreadable)
+}
+
+/// Whether a shard's directory has this name.
+fn is_shard(name: &str) -> bool {
+    name.parse()
+        .is_ok_and(|shard: u32| shard.to_string() == name)
+}
+
+fn not_empty(folder: &Path) -> Error {
+    Error::invalid("the folder is not empty; shards are built into a new or empty one").at(folder)
 }
 
 impl Description {
@@ -230,7 +293,10 @@ impl Description {
 
     /// Writes the file under another name first, so that it exists whole or not at all.
     fn write(&self, folder: &Path) -> Result<()> {
-        let (path, unfinished) = (folder.join(DESCRIPTION), folder.join("shards.json.tmp"));
+        let (path, unfinished) = (
+            folder.join(DESCRIPTION),
+            folder.join(DESCRIPTION_UNFINISHED),
+        );
         let bytes = serde_json::to_vec(self)
             .map_err(|error| Error::full(format!("it cannot be written: {error}")).at(&path))?;
         let written = File::create(&unfinished).and_then(|mut file| {

@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use signaldex::json::Sink;
 use signaldex::{
-    Added, Company, CompanyDeletion, Error, Index, Result, Signal, SignalId, Snapshot, Writer,
+    Company, CompanyDeletion, Error, Index, Result, Signal, SignalId, Snapshot, Writer,
 };
 
+use super::error::ClusterResult;
 use super::placement::shard_of;
 use super::shard_folder::{FolderLock, ShardFolder};
 
@@ -82,14 +83,14 @@ struct Deletions {
 
 /// A checked update.
 struct Prepared {
-    targets: Vec<Target>,
+    targets: Vec<ShardWriter>,
     /// What is left to commit.
-    steps: VecDeque<Step>,
+    steps: VecDeque<CommitStep>,
     report: ShardUpdateReport,
 }
 
 /// A commit of a target.
-enum Step {
+enum CommitStep {
     /// Its new records.
     Records(usize),
     /// Everything that is not committed yet.
@@ -97,7 +98,7 @@ enum Step {
 }
 
 /// A shard that an update changes, with its new records pending.
-struct Target {
+struct ShardWriter {
     shard: u32,
     writer: Writer,
     deletions: Deletions,
@@ -111,7 +112,7 @@ impl ShardUpdate {
     /// # Errors
     /// [`Locked`](signaldex::ErrorKind::Locked) while another process updates, compacts or publishes the shards; as
     /// [`Index::open`].
-    pub fn begin(folder: &ShardFolder) -> Result<ShardUpdate> {
+    pub fn begin(folder: &ShardFolder) -> ClusterResult<ShardUpdate> {
         let lock = folder.lock()?;
         let indexes = folder.open_indexes()?;
         Ok(ShardUpdate {
@@ -146,7 +147,9 @@ impl ShardUpdate {
     /// # Errors
     /// As [`Writer::delete_company`].
     pub fn delete_company(&mut self, slug: &str, deletion: CompanyDeletion) -> Result<bool> {
-        let (existed, ids) = (self.has_company(slug)?, self.signals_of(slug)?);
+        // Not whether a signal of it would be taken, as a sink says.
+        let existed = ShardUpdate::has_company(self, slug)?;
+        let ids = self.signals_of(slug)?;
         if deletion == CompanyDeletion::Restrict && !ids.is_empty() {
             let shown: String = slug.chars().take(64).collect();
             return Err(Error::invalid(format!(
@@ -166,7 +169,7 @@ impl ShardUpdate {
     /// commit fails, the shards before it have changed: the same update again completes the rest.
     ///
     /// Cost: that of a commit for each changed shard, and of two where signals move.
-    pub fn commit(mut self) -> Result<ShardUpdateReport> {
+    pub fn commit(mut self) -> ClusterResult<ShardUpdateReport> {
         let mut prepared = self.prepare()?;
         while prepared.commit_next()? {}
         for target in &mut prepared.targets {
@@ -180,13 +183,15 @@ impl ShardUpdate {
         let mut report = ShardUpdateReport::default();
         let mut targets = Vec::new();
         for (shard, changes) in self.changes_by_shard(&mut report)? {
-            let target = Target::new(shard, &self.indexes[shard as usize], changes);
+            let target = ShardWriter::new(shard, &self.indexes[shard as usize], changes);
             targets.push(target.map_err(|error| of_shard(shard, error))?);
         }
         report.shards_changed = targets.len() as u32;
-        let records = (0..targets.len()).map(Step::Records);
+        let records = (0..targets.len()).map(CommitStep::Records);
         let records = records.filter(|_| report.signals_moved > 0);
-        let steps = records.chain((0..targets.len()).map(Step::All)).collect();
+        let steps = records
+            .chain((0..targets.len()).map(CommitStep::All))
+            .collect();
         Ok(Prepared {
             targets,
             steps,
@@ -282,20 +287,24 @@ impl ShardUpdate {
 }
 
 impl Sink for ShardUpdate {
-    fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
-        let is_replaced = self.has_company(&company.slug)?;
+    fn has_company(&mut self, slug: &str) -> Result<bool> {
+        Ok(self.to_delete.contains(slug) || ShardUpdate::has_company(self, slug)?)
+    }
+
+    fn add_company(&mut self, company: &Company<'_>) -> Result<bool> {
+        let is_replaced = ShardUpdate::has_company(self, &company.slug)?;
         if company.slug.is_empty() {
             return Err(Error::invalid("slug: a company's slug is not empty"));
         }
         let company = company.clone().into_owned();
         self.companies
             .insert(company.slug.to_string(), Some(company));
-        Ok(added(is_replaced))
+        Ok(is_replaced)
     }
 
-    fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
+    fn add_signal(&mut self, signal: &Signal<'_>) -> Result<bool> {
         let is_replaced = self.has_signal(signal.id)?;
-        if self.has_company(&signal.company_slug)? {
+        if ShardUpdate::has_company(self, &signal.company_slug)? {
             let owned = signal.clone().into_owned();
             self.signals.insert(signal.id, Some(owned));
         } else if self.to_delete.contains(&*signal.company_slug) {
@@ -303,15 +312,7 @@ impl Sink for ShardUpdate {
         } else {
             return Err(Error::unknown_company(&signal.company_slug));
         }
-        Ok(added(is_replaced))
-    }
-}
-
-fn added(is_replaced: bool) -> Added {
-    if is_replaced {
-        Added::Replaced
-    } else {
-        Added::New
+        Ok(is_replaced)
     }
 }
 
@@ -322,8 +323,8 @@ impl Prepared {
             return Ok(false);
         };
         match step {
-            Step::Records(target) => self.targets[target].commit()?,
-            Step::All(target) => {
+            CommitStep::Records(target) => self.targets[target].commit()?,
+            CommitStep::All(target) => {
                 self.targets[target].delete()?;
                 self.targets[target].commit()?;
             }
@@ -332,14 +333,14 @@ impl Prepared {
     }
 }
 
-impl Target {
+impl ShardWriter {
     /// Opens the writer of a shard, and hands it the new records, which checks them.
-    fn new(shard: u32, index: &Index, changes: ShardChanges) -> Result<Target> {
+    fn new(shard: u32, index: &Index, changes: ShardChanges) -> Result<ShardWriter> {
         let mut writer = index.writer()?;
         let is_pending = !(changes.companies.is_empty() && changes.signals.is_empty());
         writer.upsert_companies(changes.companies)?;
         writer.upsert_signals(changes.signals)?;
-        Ok(Target {
+        Ok(ShardWriter {
             shard,
             writer,
             deletions: changes.deletions,

@@ -3,24 +3,19 @@
 //! Cheap questions are answered on the receiving thread. Expensive ones run on a pool, with as many shards at a
 //! time as there are cores; others wait, and are refused if that takes too long.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use super::admission::Admission;
 use super::answer::ShardAnswer;
-use super::connections::{Connection, accept};
-use super::loaded_shards::LoadedShards;
-use super::messages::{ReplyStatus, content, next_length, reply, send};
-use super::question::{self, Question, ShardRequest};
-use super::security::Security;
+use super::loaded_shards::{AskedShard, LoadedShards};
+use super::question::{Question, ShardRequest};
 use super::shard_answers::{ShardResult, find, merged};
 use signaldex::query::Facet;
-use signaldex::{Error, Result, Snapshot};
+use signaldex::{Error, Result};
 
 /// The cost up to which a question is answered on the receiving thread, in the unit of `--cheap-query-cost`.
 const CHEAP_COST: u64 = 20_000;
@@ -32,15 +27,6 @@ const QUEUED_PER_CORE: usize = 256;
 /// How long an expensive question may wait.
 const TURN_TIME: Duration = Duration::from_millis(500);
 
-/// How long a connection may be idle. Nodes close theirs sooner.
-const IDLE_TIME: Duration = Duration::from_secs(60);
-
-/// Time limit for transferring the rest of a question, or a reply.
-const TRANSFER_TIME: Duration = Duration::from_secs(5);
-
-/// Maximum memory of replies waiting for their readers, in KiB.
-const MEMORY_KIB_MAX: usize = 1 << 20;
-
 /// Answers questions about shards. Clones share everything.
 #[derive(Clone)]
 pub(super) struct Worker(Arc<WorkerState>);
@@ -49,7 +35,30 @@ struct WorkerState {
     loaded: LoadedShards,
     expensive: Admission,
     threads: Arc<Semaphore>,
-    memory: Arc<Semaphore>,
+}
+
+/// The status of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum ReplyStatus {
+    Answer = 0,
+    /// The worker is overloaded; try another node, or later.
+    Overloaded = 1,
+    /// The shards or the generation are not loaded.
+    Missing = 2,
+    /// The question is invalid or of a newer release.
+    Invalid = 3,
+    /// The shard is damaged.
+    Failed = 4,
+}
+
+impl ReplyStatus {
+    /// The status with this number.
+    pub(super) fn of(number: u8) -> Option<ReplyStatus> {
+        use ReplyStatus::{Answer, Failed, Invalid, Missing, Overloaded};
+        let all = [Answer, Overloaded, Missing, Invalid, Failed];
+        all.into_iter().find(|&status| status as u8 == number)
+    }
 }
 
 /// Why a worker refuses a question.
@@ -66,106 +75,72 @@ impl Worker {
             loaded,
             expensive: Admission::new(2 * cores, QUEUED_PER_CORE * cores, TURN_TIME),
             threads: Arc::new(Semaphore::new(cores)),
-            memory: Arc::new(Semaphore::new(MEMORY_KIB_MAX)),
         }))
     }
 
     /// The merged answer of the shards of a question.
     pub(super) async fn answer(&self, question: &Question) -> Result<ShardAnswer, WorkerRefusal> {
-        let (shared, wanted) = (&*self.0, &question.wanted);
-        if **wanted == ShardRequest::LoadedShards {
-            return Ok(ShardAnswer::LoadedShards(shared.loaded.report()));
-        }
-        let snapshots = shared
-            .loaded
-            .snapshots(question.generation, &question.shards)
-            .map_err(|error| WorkerRefusal::of(ReplyStatus::Missing, &error))?;
-        let is_cheap = is_cheap(&snapshots, wanted)
-            .map_err(|error| WorkerRefusal::of(ReplyStatus::Failed, &error))?;
-        let found: Result<Vec<ShardResult>> = if is_cheap {
-            let found = snapshots.iter().map(|snapshot| find(snapshot, wanted));
-            found.collect()
-        } else {
-            let turn = shared.expensive.enter().await;
-            let _turn = turn.ok_or_else(WorkerRefusal::overloaded)?;
-            let found = snapshots.iter().map(|snapshot| {
-                let threads = Arc::clone(&shared.threads);
-                find_on_thread(Arc::clone(snapshot), Arc::clone(wanted), threads)
-            });
-            try_join_all(found).await
-        };
-        found
-            .and_then(|found| merged(wanted, &snapshots, found))
-            .map_err(|error| WorkerRefusal::of(ReplyStatus::Failed, &error))
-    }
-
-    /// Answers other nodes until the future is dropped or the listener breaks.
-    pub(super) async fn serve(self, listener: TcpListener, security: Security) -> Error {
-        let serve = {
-            let security = security.clone();
-            move |connection, peer| {
-                let (worker, security) = (self.clone(), security.clone());
-                async move { worker.serve_connection(connection, peer, &security).await }
-            }
-        };
-        let error = accept(listener, &security, serve).await;
-        Error::io("accept connections of other nodes", error)
-    }
-
-    async fn serve_connection(
-        self,
-        mut connection: Connection,
-        peer: SocketAddr,
-        security: &Security,
-    ) {
-        while let Ok(next) =
-            tokio::time::timeout(IDLE_TIME, next_length(&mut connection, question::BYTES_MAX)).await
-        {
-            let served = match next {
-                Ok(Some(length)) => self.serve_question(&mut connection, length, peer).await,
-                Ok(None) => return,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = served {
-                let reason = error.to_string();
-                tracing::warn!(%peer, reason, "a connection to the worker is closed");
-                return;
-            }
-            // After a certificate was replaced, the other side connects anew. An idle connection ends by itself.
-            if !connection.is_current(security) {
-                return;
-            }
+        match self.answer_at_once(question) {
+            Some(answer) => answer,
+            None => self.answer_in_turn(question).await,
         }
     }
 
-    /// Reads a question of this length and replies.
-    async fn serve_question(
+    /// The answer to a question that is cheaper than switching threads; `None` for others.
+    pub(super) fn answer_at_once(
         &self,
-        connection: &mut Connection,
-        length: usize,
-        peer: SocketAddr,
-    ) -> std::io::Result<()> {
-        let bytes = tokio::time::timeout(TRANSFER_TIME, content(connection, length)).await??;
-        let answer = match Question::decode(&bytes) {
-            Ok(question) => self.answer(&question).await,
-            Err(error) => {
-                let reason = error.to_string();
-                tracing::warn!(%peer, reason, "a question to the worker is refused");
-                Err(WorkerRefusal::of(ReplyStatus::Invalid, &error))
+        question: &Question,
+    ) -> Option<Result<ShardAnswer, WorkerRefusal>> {
+        let wanted = &question.wanted;
+        let shards = match self.shards(question) {
+            Ok(shards) => shards,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        match is_cheap(&shards, wanted) {
+            Ok(false) => None,
+            Ok(true) => {
+                let found = shards.iter().map(|shard| find(shard, wanted));
+                Some(merged_or_failed(question, &shards, found.collect()))
             }
-        };
-        let mut message = match answer {
-            Ok(answer) => reply(ReplyStatus::Answer, |bytes| answer.encode(bytes)),
-            Err(refusal) => refusal.encode(),
-        };
-        let kib = u32::try_from(message.len() / 1024 + 1).unwrap_or(u32::MAX);
-        // A reply is refused if there is no memory to keep it until it is read.
-        let kept = Arc::clone(&self.0.memory).try_acquire_many_owned(kib);
-        if kept.is_err() {
-            message = WorkerRefusal::overloaded().encode();
+            Err(error) => Some(Err(WorkerRefusal::of(ReplyStatus::Failed, &error))),
         }
-        tokio::time::timeout(TRANSFER_TIME, send(connection, &message)).await?
     }
+
+    /// The answer to an expensive question, on other threads, when it is its turn.
+    pub(super) async fn answer_in_turn(
+        &self,
+        question: &Question,
+    ) -> Result<ShardAnswer, WorkerRefusal> {
+        let (shared, wanted) = (&*self.0, &question.wanted);
+        let shards = self.shards(question)?;
+        let found = shards.iter().map(|shard| {
+            let threads = Arc::clone(&shared.threads);
+            find_on_thread(shard.clone(), Arc::clone(wanted), threads)
+        });
+        let found = shared.expensive.run(try_join_all(found)).await;
+        let found = found.ok_or_else(WorkerRefusal::overloaded)?;
+        merged_or_failed(question, &shards, found)
+    }
+
+    fn shards(&self, question: &Question) -> Result<Vec<AskedShard>, WorkerRefusal> {
+        let shards = self.0.loaded.asked(question.generation, &question.shards);
+        shards.map_err(|error| WorkerRefusal::of(ReplyStatus::Missing, &error))
+    }
+
+    /// How many expensive questions were refused so far.
+    pub(super) fn shed(&self) -> u64 {
+        self.0.expensive.shed()
+    }
+}
+
+fn merged_or_failed(
+    question: &Question,
+    shards: &[AskedShard],
+    found: Result<Vec<ShardResult>>,
+) -> Result<ShardAnswer, WorkerRefusal> {
+    found
+        .and_then(|found| merged(question, shards, found))
+        .map_err(|error| WorkerRefusal::of(ReplyStatus::Failed, &error))
 }
 
 impl WorkerRefusal {
@@ -176,36 +151,40 @@ impl WorkerRefusal {
         }
     }
 
-    fn overloaded() -> WorkerRefusal {
+    /// A malformed question, or one of a newer release.
+    pub(super) fn invalid(error: &Error) -> WorkerRefusal {
+        WorkerRefusal::of(ReplyStatus::Invalid, error)
+    }
+
+    pub(super) fn overloaded() -> WorkerRefusal {
         WorkerRefusal {
             status: ReplyStatus::Overloaded,
             reason: "too much is under way".to_owned(),
         }
     }
-
-    fn encode(&self) -> Vec<u8> {
-        reply(self.status, |bytes| bytes.extend(self.reason.as_bytes()))
-    }
 }
 
 /// Whether answering a question is faster than switching threads.
-fn is_cheap(snapshots: &[Arc<Snapshot>], wanted: &ShardRequest) -> Result<bool> {
-    let cost = |snapshot: &Arc<Snapshot>| match wanted {
+fn is_cheap(shards: &[AskedShard], wanted: &ShardRequest) -> Result<bool> {
+    let cost = |shard: &AskedShard| match wanted {
         ShardRequest::Rows { query, today, .. } => {
-            snapshot.cost(query.filter(), *today, CHEAP_COST)
+            shard.snapshot.cost(query.filter(), *today, CHEAP_COST)
         }
-        ShardRequest::Count { filter, today } => snapshot.cost(filter, *today, CHEAP_COST),
+        ShardRequest::Count { filter, today } => shard.snapshot.cost(filter, *today, CHEAP_COST),
         ShardRequest::Facets { query, today } => {
             let facets: &[Facet] = &query.facets;
-            snapshot.facets_cost(&query.filter, facets, *today, CHEAP_COST)
+            shard
+                .snapshot
+                .facets_cost(&query.filter, facets, *today, CHEAP_COST)
         }
-        ShardRequest::Signal(_) | ShardRequest::Company(_) | ShardRequest::LoadedShards => Ok(0),
+        ShardRequest::Changes(wanted) => shard.snapshot.changes_cost(&wanted.since),
+        ShardRequest::Signal(_) | ShardRequest::Company(_) => Ok(0),
     };
-    Ok(snapshots.iter().map(cost).sum::<Result<u64>>()? <= CHEAP_COST)
+    Ok(shards.iter().map(cost).sum::<Result<u64>>()? <= CHEAP_COST)
 }
 
 async fn find_on_thread(
-    snapshot: Arc<Snapshot>,
+    shard: AskedShard,
     wanted: Arc<ShardRequest>,
     threads: Arc<Semaphore>,
 ) -> Result<ShardResult> {
@@ -213,7 +192,7 @@ async fn find_on_thread(
     let permit = threads.acquire_owned().await.map_err(closed)?;
     let found = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        find(&snapshot, &wanted)
+        find(&shard, &wanted)
     });
     let panicked = |error| Error::corrupt(format!("the shard could not be asked: {error}"));
     found.await.map_err(panicked)?

@@ -13,6 +13,8 @@ pub(super) struct Answer {
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     /// `None` where an answer does not say what it costs.
     pub(super) price: Option<Price>,
+    /// Sentences for people about the result.
+    pub(super) hints: Vec<String>,
 }
 
 /// What an answer was charged.
@@ -56,6 +58,7 @@ impl Answer {
             body: body.into(),
             headers,
             price: None,
+            hints: Vec::new(),
         }
     }
 
@@ -70,6 +73,7 @@ impl Answer {
             body: Body::empty(),
             headers: Vec::new(),
             price: None,
+            hints: Vec::new(),
         }
     }
 
@@ -103,6 +107,14 @@ impl Answer {
         self.with(ETAG, tag)
             .with(CACHE_CONTROL, "private, no-cache")
             .with(VARY, "Authorization")
+    }
+
+    /// Adds hints, unless the client has them with its cached answer.
+    pub(super) fn hinted(self, hints: Vec<String>) -> Answer {
+        if self.status == StatusCode::NOT_MODIFIED {
+            return self;
+        }
+        Answer { hints, ..self }
     }
 
     pub(super) fn priced(self, price: Price) -> Answer {

@@ -16,6 +16,7 @@ use super::principal::Principal;
 use super::problem::{Problem, ProblemCode};
 use super::service::ServiceCore;
 use super::state::Arrival;
+use crate::corpus::Corpus;
 use signaldex::json::Rendering;
 
 const NO_KEY: &str = "Send the complete key, which begins with sdx_, in a single header: Authorization: Bearer <API_KEY>.";
@@ -50,6 +51,11 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// What is asked.
+    pub(super) fn corpus(&self) -> Arc<dyn Corpus> {
+        Arc::clone(&self.service.corpus)
+    }
+
     /// Authenticates a request, and checks the key's rate limit and the scope that it needs, if any.
     pub(super) async fn authorize(
         service: &'a Arc<ServiceCore>,

@@ -3,20 +3,21 @@
 use std::sync::Arc;
 
 use super::answer::{Answer, Price};
-use super::asking;
+use super::asking::{self, AskedQuery};
 use super::call::Call;
 use super::charging::{self, ChargeRefusal};
 use super::endpoint::Endpoint;
 use super::etag;
+use super::hints;
 use super::idempotency_keys::IdempotencyGuard;
 use super::metering::Counter;
 use super::parameters;
 use super::problem::{Problem, ProblemCode};
 use super::replay::{self, Attempt, Replay};
-use crate::corpus::{ChangesRequest, CorpusView, RenderedChanges};
+use crate::corpus::{ChangesRequest, CorpusView, FeedPosition, QueryKind, RenderedChanges};
 use signaldex::json::Rendering;
 use signaldex::query::{ErrorCode, InvalidQuery, ParameterError, QueryBuilder};
-use signaldex::{Position, PositionError};
+use signaldex::{PositionError, Query};
 
 /// The name of the parameter for the position.
 const SINCE: &str = parameters::SINCE.name;
@@ -26,10 +27,11 @@ struct Poll<'a> {
     call: &'a Call<'a>,
     view: &'a Arc<CorpusView>,
     request: ChangesRequest,
+    hints: Vec<String>,
 }
 
 pub(super) async fn changes(call: &Call<'_>) -> Result<Answer, Problem> {
-    let mut request = parse(call.query())?;
+    let (mut request, query) = parse(call.query())?;
     let replay = Replay::of(call, || parameters_of(&request))?;
     let guard = match &replay {
         None => None,
@@ -44,11 +46,16 @@ pub(super) async fn changes(call: &Call<'_>) -> Result<Answer, Problem> {
         call,
         view: &view,
         request,
+        hints: Vec::new(),
     };
     if etag::is_current(&call.parts.headers, &poll.tag()) {
         return Ok(Answer::not_modified()
             .tagged(&poll.tag())
             .priced(Price::FREE));
+    }
+    if poll.request.since.is_none() {
+        // Nothing is asked for yet, so whatever finds nothing should be known before one follows it.
+        poll.hints = hints::find(call, &view, &Arc::new(query), true).await;
     }
     poll.deliver(replay, guard).await
 }
@@ -67,7 +74,9 @@ impl Poll<'_> {
             let found = self.find().await?;
             let (units, tag) = (found.upserts, self.tag());
             if call.is_head() || units == 0 {
-                return Ok(Answer::json(found.body).tagged(&tag).priced(Price::FREE));
+                let answer = Answer::json(found.body).tagged(&tag);
+                let hints = std::mem::take(&mut self.hints);
+                return Ok(answer.hinted(hints).priced(Price::FREE));
             }
             let room = call.service.room_for(found.body.len())?;
             let kept = replay.as_ref().map(|replay| replay.keep(&tag, &found.body));
@@ -88,7 +97,15 @@ impl Poll<'_> {
     }
 
     async fn find(&self) -> Result<RenderedChanges, Problem> {
-        let found = asking::changes(self.call, self.view, &self.request).await?;
+        let (call, view, request) = (self.call, self.view, &self.request);
+        let corpus = call.corpus();
+        let asked = AskedQuery {
+            kind: QueryKind::Changes,
+            filter: &request.filter,
+            cost: corpus.changes_cost(view, request),
+        };
+        let changes = corpus.changes(Arc::clone(view), request.clone(), call.today);
+        let found = asking::ask(call, asked, changes).await?;
         found.map_err(refused)
     }
 
@@ -105,23 +122,24 @@ impl Poll<'_> {
     }
 }
 
-/// Parses the filters of a query string, `limit` and `since`.
-pub(super) fn parse(text: &str) -> Result<ChangesRequest, InvalidQuery> {
+/// Parses the filters of a query string, `limit` and `since`; also returns the query as typed.
+pub(super) fn parse(text: &str) -> Result<(ChangesRequest, Query), InvalidQuery> {
     let accepted = Endpoint::Changes.description().search;
     let (mut builder, [since]) = QueryBuilder::from_query_string(text, accepted, [SINCE]);
-    let since = since.map(|since| Position::parse(&since)).transpose();
+    let since = since.map(|since| since.parse::<FeedPosition>()).transpose();
     let since = since.unwrap_or_else(|error| {
         builder.add_error(position_error(&format!("{SINCE} {error}")));
         None
     });
     let query = builder.build()?;
-    Ok(ChangesRequest {
+    let request = ChangesRequest {
         filter: query.filter().clone(),
         limit: query.limit(),
         since,
         upserts_max: usize::MAX,
         rendering: Rendering::Whole,
-    })
+    };
+    Ok((request, query))
 }
 
 /// Identifies equal requests.

@@ -5,6 +5,7 @@
 
 mod cluster;
 mod export;
+mod position;
 
 use std::future::Future;
 use std::ops::ControlFlow;
@@ -15,16 +16,18 @@ use arc_swap::ArcSwapOption;
 use time::Date;
 
 use signaldex::json::{ChangesAnswer, CompanyDetail, Data, Rendering, SearchAnswer, SignalDetail};
-use signaldex::query::{Cursor, Facet};
+use signaldex::query::{Cursor, Facet, SortKey};
 use signaldex::{
-    Change, Cost, Error, FacetQuery, Facets, Filter, Index, Position, PositionError, Query, Result,
-    SignalId, Snapshot,
+    Change, Cost, Error, FacetQuery, Facets, Filter, Index, PositionError, Query, Result, SignalId,
+    Snapshot,
 };
 
-pub use cluster::{ClusterStatus, NodeStatus, ShardStatus};
+pub use cluster::{ClusterStatus, NodeStatus, PlanStatus, ShardStatus};
 pub use export::{
-    ExportFormat, ExportRequest, ExportSlice, header as export_header, slice as export_slice,
+    ExportFormat, ExportRequest, ExportSlice, SLICE_BYTES, SLICE_SIGNALS_MAX,
+    header as export_header, slice as export_slice,
 };
+pub use position::{ClusterPosition, FeedPosition, FeedStage};
 
 /// The kind of a query to a corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +54,8 @@ impl QueryKind {
     }
 }
 
-/// An answer, possibly from another machine.
-pub type CorpusFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send + 'a>>;
+/// An answer, possibly from another machine. It owns what it needs, so that it can be awaited anywhere.
+pub type CorpusFuture<T> = Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send>>;
 
 /// The queries that a corpus answers. All parts of one answer come from one view.
 pub trait Corpus: Send + Sync {
@@ -69,60 +72,72 @@ pub trait Corpus: Send + Sync {
 
     /// A page of signals, rendered as JSON. It ends early, with its cursor, before it has more than
     /// [`PAGE_BYTES_MAX`](signaldex::query::limits::PAGE_BYTES_MAX) bytes.
-    fn page<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        query: &'a Query,
+    fn page(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        query: Arc<Query>,
         today: Date,
         rendering: Rendering,
-    ) -> CorpusFuture<'a, RenderedPage>;
+    ) -> CorpusFuture<RenderedPage>;
 
     /// The exact number of matches.
-    fn count<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        filter: &'a Filter,
+    fn count(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        filter: Filter,
         today: Date,
-    ) -> CorpusFuture<'a, u64>;
+    ) -> CorpusFuture<u64>;
+
+    /// The [hints](Snapshot::hints) for the result of a query. Without dictionaries, those at what was typed.
+    fn hints(
+        self: Arc<Self>,
+        _at: Arc<CorpusView>,
+        query: Arc<Query>,
+        is_empty: bool,
+    ) -> CorpusFuture<Vec<String>> {
+        Box::pin(async move { Ok(query.typed_hints(is_empty)) })
+    }
 
     /// The counts of the requested facets.
-    fn facets<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        query: &'a FacetQuery,
+    fn facets(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        query: Arc<FacetQuery>,
         today: Date,
-    ) -> CorpusFuture<'a, Facets>;
+    ) -> CorpusFuture<Facets>;
 
     /// The changes after a position. They end early as a page does.
-    fn changes<'a>(
-        &'a self,
-        _at: &'a CorpusView,
-        _request: &'a ChangesRequest,
-        _today: Date,
-    ) -> CorpusFuture<'a, Result<RenderedChanges, PositionError>> {
-        Box::pin(async { Err(Unanswered::Unsupported) })
+    fn changes(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        request: ChangesRequest,
+        today: Date,
+    ) -> CorpusFuture<Result<RenderedChanges, PositionError>>;
+
+    /// Keeps a view for an export until what is returned is dropped, for an hour at most.
+    ///
+    /// # Errors
+    /// Other exports read from too many other views.
+    fn keep(&self, _at: &CorpusView) -> Result<Box<dyn Send + Sync>, Unanswered> {
+        Ok(Box::new(()))
     }
 
     /// The next slice of an export.
-    fn export<'a>(
-        &'a self,
-        _at: &'a CorpusView,
-        _request: &'a ExportRequest,
-        _today: Date,
-    ) -> CorpusFuture<'a, ExportSlice> {
-        Box::pin(async { Err(Unanswered::Unsupported) })
-    }
+    fn export(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        request: ExportRequest,
+        today: Date,
+    ) -> CorpusFuture<ExportSlice>;
 
-    /// The ids of the next signals of an export, at most `max`.
-    fn export_ids<'a>(
-        &'a self,
-        _at: &'a CorpusView,
-        _request: &'a ExportRequest,
-        _max: usize,
-        _today: Date,
-    ) -> CorpusFuture<'a, Vec<SignalId>> {
-        Box::pin(async { Err(Unanswered::Unsupported) })
-    }
+    /// The sort keys of the next signals of an export, at most `max`.
+    fn export_keys(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        request: ExportRequest,
+        max: usize,
+        today: Date,
+    ) -> CorpusFuture<Vec<SortKey>>;
 
     /// An upper bound for the cost of listing changes, on this machine.
     fn changes_cost(&self, _at: &CorpusView, _request: &ChangesRequest) -> Cost {
@@ -144,14 +159,11 @@ pub trait Corpus: Send + Sync {
     }
 
     /// A signal with its company as JSON; `None` if there is no such signal.
-    fn signal<'a>(&'a self, at: &'a CorpusView, id: SignalId) -> CorpusFuture<'a, Option<Vec<u8>>>;
+    fn signal(self: Arc<Self>, at: Arc<CorpusView>, id: SignalId) -> CorpusFuture<Option<Vec<u8>>>;
 
     /// A company as JSON; `None` if there is no such company.
-    fn company<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        slug: &'a str,
-    ) -> CorpusFuture<'a, Option<Vec<u8>>>;
+    fn company(self: Arc<Self>, at: Arc<CorpusView>, slug: String)
+    -> CorpusFuture<Option<Vec<u8>>>;
 
     /// The index, if the whole corpus is in this process.
     fn index(&self) -> Option<&Index> {
@@ -186,9 +198,9 @@ pub struct CorpusView {
 /// A page of results.
 #[derive(Clone)]
 pub struct RenderedPage {
-    /// The signals, in the order of the page.
-    pub ids: Vec<SignalId>,
-    /// One item for each id.
+    /// The sort keys of the signals, in the order of the page.
+    pub keys: Vec<SortKey>,
+    /// One item for each key.
     pub answer: SearchAnswer,
     /// Where the next page starts, unless this is the last one.
     pub next_cursor: Option<Cursor>,
@@ -201,16 +213,16 @@ pub struct RenderedPage {
 impl RenderedPage {
     /// Keeps the first signals. The cursor then follows the last of them.
     pub fn truncate(&mut self, length: usize, query: &Query, today: Date) {
-        self.ids.truncate(length);
+        self.keys.truncate(length);
         self.answer.truncate(length);
-        if let Some(&last) = self.ids.last() {
+        if let Some(&last) = self.keys.last() {
             self.next_cursor = Some(query.cursor_after(last, today));
         }
     }
 
     /// Ends a page early whose answer has no room for all of its signals.
     pub fn ended(mut self, query: &Query, today: Date) -> RenderedPage {
-        if self.answer.len() < self.ids.len() {
+        if self.answer.len() < self.keys.len() {
             self.ends_early = true;
             self.truncate(self.answer.len(), query, today);
         }
@@ -226,7 +238,7 @@ pub struct ChangesRequest {
     /// The maximum number of changes in the answer.
     pub limit: usize,
     /// Without a position, the answer is just the current one.
-    pub since: Option<Position>,
+    pub since: Option<FeedPosition>,
     /// The maximum number of signals in the answer.
     pub upserts_max: usize,
     /// How much of each signal is written.
@@ -249,8 +261,6 @@ pub enum Unanswered {
     Failed(Error),
     /// The corpus or a part of it is unavailable; the text says why.
     Unavailable(String),
-    /// This kind of corpus does not support the query.
-    Unsupported,
 }
 
 /// An index of this process.
@@ -317,81 +327,92 @@ impl Corpus for LocalCorpus {
         Ok(view)
     }
 
-    fn page<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        query: &'a Query,
+    fn page(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        query: Arc<Query>,
         today: Date,
         rendering: Rendering,
-    ) -> CorpusFuture<'a, RenderedPage> {
-        at_once(at, move |snapshot| page(snapshot, query, today, rendering))
+    ) -> CorpusFuture<RenderedPage> {
+        at_once(at, move |snapshot| page(snapshot, &query, today, rendering))
     }
 
-    fn count<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        filter: &'a Filter,
+    fn count(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        filter: Filter,
         today: Date,
-    ) -> CorpusFuture<'a, u64> {
-        at_once(at, move |snapshot| snapshot.count(filter, today))
+    ) -> CorpusFuture<u64> {
+        at_once(at, move |snapshot| snapshot.count(&filter, today))
     }
 
-    fn facets<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        query: &'a FacetQuery,
+    fn hints(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        query: Arc<Query>,
+        is_empty: bool,
+    ) -> CorpusFuture<Vec<String>> {
+        at_once(at, move |snapshot| snapshot.hints(&query, is_empty))
+    }
+
+    fn facets(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        query: Arc<FacetQuery>,
         today: Date,
-    ) -> CorpusFuture<'a, Facets> {
+    ) -> CorpusFuture<Facets> {
         at_once(at, move |snapshot| {
             snapshot.facets_of(&query.filter, today, &query.facets)
         })
     }
 
-    fn signal<'a>(&'a self, at: &'a CorpusView, id: SignalId) -> CorpusFuture<'a, Option<Vec<u8>>> {
+    fn signal(self: Arc<Self>, at: Arc<CorpusView>, id: SignalId) -> CorpusFuture<Option<Vec<u8>>> {
         at_once(at, move |snapshot| signal_answer(snapshot, id))
     }
 
-    fn company<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        slug: &'a str,
-    ) -> CorpusFuture<'a, Option<Vec<u8>>> {
-        at_once(at, move |snapshot| company_answer(snapshot, slug))
+    fn company(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        slug: String,
+    ) -> CorpusFuture<Option<Vec<u8>>> {
+        at_once(at, move |snapshot| company_answer(snapshot, &slug))
     }
 
-    fn changes<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        request: &'a ChangesRequest,
+    fn changes(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        request: ChangesRequest,
         today: Date,
-    ) -> CorpusFuture<'a, Result<RenderedChanges, PositionError>> {
-        at_once(at, move |snapshot| changes(snapshot, request, today))
+    ) -> CorpusFuture<Result<RenderedChanges, PositionError>> {
+        at_once(at, move |snapshot| changes(snapshot, &request, today))
     }
 
-    fn export<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        request: &'a ExportRequest,
+    fn export(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        request: ExportRequest,
         today: Date,
-    ) -> CorpusFuture<'a, ExportSlice> {
-        at_once(at, move |snapshot| export::slice(snapshot, request, today))
+    ) -> CorpusFuture<ExportSlice> {
+        at_once(at, move |snapshot| export::slice(snapshot, &request, today))
     }
 
-    fn export_ids<'a>(
-        &'a self,
-        at: &'a CorpusView,
-        request: &'a ExportRequest,
+    fn export_keys(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        request: ExportRequest,
         max: usize,
         today: Date,
-    ) -> CorpusFuture<'a, Vec<SignalId>> {
+    ) -> CorpusFuture<Vec<SortKey>> {
         at_once(at, move |snapshot| {
-            export::ids(snapshot, request, max, today)
+            export::keys(snapshot, &request, max, today)
         })
     }
 
     fn changes_cost(&self, at: &CorpusView, request: &ChangesRequest) -> Cost {
         match (&at.snapshot, &request.since) {
-            (Some(snapshot), Some(since)) => or_zero(snapshot.changes_cost(since)),
+            (Some(snapshot), Some(FeedPosition::Index(since))) => {
+                or_zero(snapshot.changes_cost(since))
+            }
             _ => 0,
         }
     }
@@ -424,10 +445,10 @@ impl Corpus for LocalCorpus {
 
 /// Runs the query on the thread that polls the future, because switching threads would take longer
 /// than most queries. The work starts at the first poll, so timing the future times the work.
-fn at_once<'a, T: Send + 'a>(
-    at: &'a CorpusView,
-    ask: impl FnOnce(&'a Snapshot) -> Result<T> + Send + 'a,
-) -> CorpusFuture<'a, T> {
+fn at_once<T: Send + 'static>(
+    at: Arc<CorpusView>,
+    ask: impl FnOnce(&Snapshot) -> Result<T> + Send + 'static,
+) -> CorpusFuture<T> {
     Box::pin(async move {
         let answer = at.snapshot().and_then(ask);
         // What was read while a file was being overwritten may be anything.
@@ -459,7 +480,7 @@ pub fn page(
         }
     })?;
     let rendered = RenderedPage {
-        ids: page.ids().collect(),
+        keys: page.keys().collect(),
         answer,
         next_cursor: page.next_cursor().cloned(),
         ends_early: false,
@@ -479,6 +500,9 @@ fn changes(
             body: answer.finish(&snapshot.position().to_string(), false),
             upserts: 0,
         }));
+    };
+    let FeedPosition::Index(since) = since else {
+        return Ok(Err(PositionError::OtherIndex));
     };
     let mut changes = match snapshot.changes(&request.filter, today, since) {
         Ok(changes) => changes.bounded(),

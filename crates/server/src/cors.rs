@@ -37,8 +37,8 @@ pub(super) const MCP: Sendable = Sendable {
 };
 /// Response headers that a page may read.
 const ANSWER_HEADERS: HeaderValue = HeaderValue::from_static(
-    "ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, \
-     X-Usage-Charged, X-Usage-Remaining",
+    "Deprecation, ETag, Idempotency-Replayed, Link, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Hints, \
+     X-Request-Id, X-Usage-Charged, X-Usage-Remaining",
 );
 /// Seconds for which a browser may cache a preflight; no browser exceeds two hours.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");

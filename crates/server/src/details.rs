@@ -1,5 +1,7 @@
 //! `GET /api/v1/signals/{id}` and `GET /api/v1/companies/{slug}`: one record, one unit.
 
+use std::sync::Arc;
+
 use super::answer::{Answer, Price};
 use super::call::Call;
 use super::charging;
@@ -48,9 +50,9 @@ async fn deliver(call: &Call<'_>, endpoint: Endpoint, record: Record) -> Result<
 
 async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
     call.expect_charge();
-    let corpus = &call.service.corpus;
+    let corpus = call.corpus();
     let view = corpus.trusted_view()?;
-    let body = corpus.signal(&view, id).await?;
+    let body = corpus.signal(Arc::clone(&view), id).await?;
     Ok(Record {
         body: body.ok_or_else(no_signal)?,
         tag: etag::of(&[b"signal", &view.tag_seed, &id.get().to_le_bytes()]),
@@ -59,9 +61,9 @@ async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
 
 async fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
     call.expect_charge();
-    let corpus = &call.service.corpus;
+    let corpus = call.corpus();
     let view = corpus.trusted_view()?;
-    let body = corpus.company(&view, slug).await?;
+    let body = corpus.company(Arc::clone(&view), slug.to_owned()).await?;
     Ok(Record {
         body: body.ok_or_else(no_company)?,
         tag: etag::of(&[b"company", &view.tag_seed, slug.as_bytes()]),

@@ -228,7 +228,8 @@ pub(super) static ENDPOINTS: [EndpointDescription; 13] = [
                       changed and match all filters (`upsert`), and ids of signals that were deleted or no longer \
                       match (`remove`). Begin empty at `since=start`, apply the changes in order, and \
                       continue from the `next` of each answer: the copy then holds the signals that match. \
-                      Without `since`, only the present position is returned. A cluster answers 501.",
+                      Without `since`, only the present position is returned. In a cluster, \
+                      the removals between two generations come before their upserts.",
         cost: "One `signals` unit for each `upsert`. Removals and empty answers are free.",
         limits: &[
             "An answer has at most 50 changes; `more` says whether there are more.",
@@ -270,8 +271,7 @@ pub(super) static ENDPOINTS: [EndpointDescription; 13] = [
         description: "Returns every match, newest id first: one search item per line (NDJSON), or one row \
                       each (CSV, RFC 4180, with a header unless `after` is given). The answer is streamed. If it \
                       is interrupted, it ends without its last chunk, so clients see an error; resume it with \
-                      `after` set to the id of the last whole line, and the same `Idempotency-Key`. A cluster \
-                      answers 501.",
+                      `after` set to the id of the last whole line, and the same `Idempotency-Key`.",
         cost: "One `signals` unit for each signal; under one `Idempotency-Key`, each is charged once within 24 \
                hours. A search with `countOnly=true` returns the price in advance.",
         limits: &[
@@ -281,7 +281,7 @@ pub(super) static ENDPOINTS: [EndpointDescription; 13] = [
             URI_LENGTH,
             RATE_LIMIT,
         ],
-        search: ParameterSet::FILTERS,
+        search: ParameterSet::FILTERS.with(Parameter::Order),
         own: &[
             parameters::AFTER,
             parameters::MAX_ITEMS,

@@ -25,9 +25,10 @@ use self::query::ExportQuery;
 use self::slots::ExportSlot;
 pub(super) use self::slots::ExportSlots;
 use super::answer::Answer;
-use super::asking;
+use super::asking::{self, AskedQuery};
 use super::call::Call;
 use super::charging::{self, ChargeRefusal, NewCharge};
+use super::hints;
 use super::idempotency_keys::IdempotencyGuard;
 use super::keyring::KnownKey;
 use super::keys::KeyHash;
@@ -35,19 +36,24 @@ use super::metering::Counter;
 use super::problem::{Problem, ProblemCode};
 use super::query_pool::NotRun;
 use super::replay::{self, Replay};
+use super::search;
 use super::service::ServiceCore;
 use super::state::{Charged, ExportCharge, ExportName, KeptContent, KeptFull};
 use super::unsent::Room;
 use crate::corpus::{
-    CorpusView, ExportFormat, ExportRequest, ExportSlice, Unanswered, export_header,
+    CorpusView, ExportFormat, ExportRequest, ExportSlice, QueryKind, Unanswered, export_header,
 };
-use signaldex::{Filter, SignalId};
+use signaldex::query::SortKey;
+use signaldex::{Cost, Query, SignalId};
 
-/// Ids whose price is looked up at a time: half a megabyte.
-const PRICED_AT_ONCE: usize = 1 << 16;
+/// Signals whose price is looked up at a time: half a megabyte.
+const PRICED_AT_ONCE: usize = 1 << 14;
 
 /// How long an export pauses before it retries when too many expensive queries, or bytes of answers, are waiting.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long an export waits for nodes that do not answer before it is broken off.
+const UNAVAILABLE_TIME: Duration = Duration::from_secs(10);
 
 const NEEDS_HTTP_1_1: &str = "Exports need HTTP/1.1, which lets clients tell an interrupted download from a complete \
      one. A proxy in front of this service may need a setting for it (nginx: proxy_http_version 1.1).";
@@ -63,6 +69,7 @@ struct ExportRun {
     name: Option<Named>,
     request_id: String,
     /// Held until the export ends.
+    _kept_view: Box<dyn Send + Sync>,
     _slot: ExportSlot,
 }
 
@@ -103,15 +110,18 @@ pub(super) async fn export(call: &Call<'_>) -> Result<Answer, Problem> {
     let format = query
         .format
         .unwrap_or_else(|| format::accepted(&call.parts.headers));
-    let replay = Replay::of(call, || parameters_of(&query.filter))?;
+    let replay = Replay::of(call, || parameters_of(&query.query))?;
     let name = match &replay {
         None => None,
         Some(replay) => Some(Named::resume(call, replay).await?),
     };
     let view = call.service.corpus.trusted_view()?;
+    let kept_view = call.service.corpus.keep(&view)?;
     let is_whole_file = query.after.is_none();
+    let searched = Arc::new(query.query);
     let request = ExportRequest {
-        filter: query.filter,
+        filter: searched.filter().clone(),
+        order: searched.order(),
         format,
         after: query.after,
         items_max: query.max_items.unwrap_or(u64::MAX),
@@ -119,7 +129,9 @@ pub(super) async fn export(call: &Call<'_>) -> Result<Answer, Problem> {
     check_quota(call, &view, &request, name.as_ref()).await?;
     check_room(call, &view, &request, name.as_ref()).await?;
     if call.is_head() {
-        return Ok(answer_of(format, ExportBody::unknown()));
+        let first = keys_of(call, &view, &request, 1).await?;
+        let hints = hints_of(call, &view, &searched, &request, first.is_empty()).await;
+        return Ok(answer_of(format, ExportBody::unknown()).hinted(hints));
     }
     let export = ExportRun {
         service: Arc::clone(call.service),
@@ -129,6 +141,7 @@ pub(super) async fn export(call: &Call<'_>) -> Result<Answer, Problem> {
         today: call.today,
         name,
         request_id: call.request_id.clone(),
+        _kept_view: kept_view,
         _slot: call.service.exports.begin(call.key.record.number)?,
     };
     let found = export.find(&request).await;
@@ -136,6 +149,8 @@ pub(super) async fn export(call: &Call<'_>) -> Result<Answer, Problem> {
     let room = call.service.room_for(first.body.len())?;
     let deadline = call.deadline.of_charge();
     let charged = export.charge(&first, &call.key, deadline).await?;
+    let is_empty = first.keys.is_empty();
+    let hints = hints_of(call, &export.view, &searched, &request, is_empty).await;
     if is_whole_file {
         first.body.splice(..0, export_header(format));
     }
@@ -146,7 +161,21 @@ pub(super) async fn export(call: &Call<'_>) -> Result<Answer, Problem> {
             export.run(request, (first, room), parts.sender).await;
         }
     });
-    Ok(answer_of(format, body))
+    Ok(answer_of(format, body).hinted(hints))
+}
+
+/// The hints for an export from its beginning.
+async fn hints_of(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    query: &Arc<Query>,
+    request: &ExportRequest,
+    is_empty: bool,
+) -> Vec<String> {
+    match request.after {
+        None => hints::find(call, view, query, is_empty).await,
+        Some(_) => Vec::new(),
+    }
 }
 
 fn answer_of(format: ExportFormat, body: ExportBody) -> Answer {
@@ -157,8 +186,9 @@ fn answer_of(format: ExportFormat, body: ExportBody) -> Answer {
 }
 
 /// Identifies requests for the same export.
-fn parameters_of(filter: &Filter) -> [u8; 32] {
-    replay::parameters_of(&[b"export", filter.fingerprint().as_bytes()])
+fn parameters_of(query: &Query) -> [u8; 32] {
+    let (filter, order) = (query.filter_fingerprint(), query.order().as_str());
+    replay::parameters_of(&[b"export", filter.as_bytes(), order.as_bytes()])
 }
 
 /// Refuses an export that needs more units than are left of the key's quota.
@@ -172,7 +202,7 @@ async fn check_quota(
         return Ok(());
     };
     // The number of all matches is cheap for most filters and often sufficient.
-    let matches = asking::count(call, view, &request.filter).await?;
+    let matches = search::matches(call, view, &request.filter).await?;
     if matches.min(request.items_max) <= left {
         return Ok(());
     }
@@ -205,6 +235,24 @@ async fn check_room(
     }
 }
 
+/// The sort keys of the next signals of an export, at most `max`.
+async fn keys_of(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    request: &ExportRequest,
+    max: usize,
+) -> Result<Vec<SortKey>, Problem> {
+    let asked = AskedQuery {
+        kind: QueryKind::Count,
+        filter: &request.filter,
+        // Always on the pool.
+        cost: Cost::MAX,
+    };
+    let (view, owned) = (Arc::clone(view), request.clone());
+    let keys = call.corpus().export_keys(view, owned, max, call.today);
+    asking::ask(call, asked, keys).await
+}
+
 /// The number of signals that an export would be charged for. If it exceeds `most`, any number above `most`.
 async fn unpaid(
     call: &Call<'_>,
@@ -215,12 +263,15 @@ async fn unpaid(
 ) -> Result<u64, Problem> {
     let (mut unpaid, mut next) = (0, Some(request.clone()));
     while let Some(request) = next.filter(|_| unpaid <= most) {
-        let ids = asking::export_ids(call, view, &request, PRICED_AT_ONCE).await?;
-        let is_last = ids.len() < PRICED_AT_ONCE;
-        next = request.after_ids(&ids).filter(|_| !is_last);
+        let keys = keys_of(call, view, &request, PRICED_AT_ONCE).await?;
+        let is_last = keys.len() < PRICED_AT_ONCE;
+        next = request.after_keys(&keys).filter(|_| !is_last);
         unpaid += match name {
-            None => ids.len() as u64,
-            Some(name) => name.unpaid(call, ids).await?,
+            None => keys.len() as u64,
+            Some(name) => {
+                let ids = keys.iter().map(|key| key.id()).collect();
+                name.unpaid(call, ids).await?
+            }
         };
     }
     Ok(unpaid)
@@ -252,9 +303,9 @@ impl ExportRun {
     ) -> Result<Result<ExportSlice, Unanswered>, NotRun> {
         let (corpus, view) = (Arc::clone(&self.service.corpus), Arc::clone(&self.view));
         let (request, today) = (request.clone(), self.today);
-        let work = async move { corpus.export(&view, &request, today).await };
         let key = self.key.record.number;
-        self.service.query_pool.run(key, work).await
+        let slice = corpus.export(view, request, today);
+        self.service.query_pool.run(key, slice).await
     }
 
     /// Charges the signals of a slice that are not paid yet. Returns their number.
@@ -264,20 +315,20 @@ impl ExportRun {
         key: &KnownKey,
         deadline: Instant,
     ) -> Result<u64, ChargeRefusal> {
-        if slice.ids.is_empty() {
+        if slice.keys.is_empty() {
             return Ok(0);
         }
         let kept = self.name.as_ref().map(|named| {
             KeptContent::Export(ExportCharge {
                 name: named.name.clone(),
-                ids: slice.ids.clone(),
+                ids: slice.ids(),
             })
         });
         let charge = NewCharge {
             key,
             now: self.service.state.now(),
             counter: Counter::Signals,
-            units: slice.ids.len() as u64,
+            units: slice.keys.len() as u64,
             kept,
             // Finding the next slice takes longer than a commit should wait.
             arrival: None,
@@ -389,15 +440,21 @@ impl ExportRun {
         }
     }
 
-    /// Finds a slice, retrying while the pool is busy.
+    /// Finds a slice, retrying while the pool is busy, and for a while where nodes of a cluster do not answer.
     async fn find_patiently(
         &self,
         request: &ExportRequest,
         parts: &mpsc::Sender<ExportPart>,
     ) -> Result<ExportSlice, BrokenOff> {
+        let begun = Instant::now();
         loop {
             match self.find(request).await {
                 Ok(Ok(slice)) => return Ok(slice),
+                Ok(Err(Unanswered::Unavailable(_)))
+                    if begun.elapsed() < UNAVAILABLE_TIME && !parts.is_closed() =>
+                {
+                    tokio::time::sleep(BUSY_PAUSE).await;
+                }
                 Ok(Err(unanswered)) => {
                     let problem = Problem::from(unanswered);
                     return Err(BrokenOff::NotFound(problem.detail));
@@ -421,6 +478,6 @@ async fn send(
 ) -> Result<(), BrokenOff> {
     let data = ExportPart::Data(room.hold(slice.body));
     parts.send(data).await.map_err(|_| BrokenOff::ClientGone)?;
-    *sent += slice.ids.len() as u64;
+    *sent += slice.keys.len() as u64;
     Ok(())
 }

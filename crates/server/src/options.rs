@@ -1,12 +1,15 @@
 //! `GET /api/v1/filter-options`: the values that can be filtered on. Not billed.
 
+use std::sync::Arc;
+
 use super::answer::Answer;
-use super::asking;
+use super::asking::{self, AskedQuery};
 use super::call::Call;
 use super::charging;
 use super::endpoint::Endpoint;
 use super::free_answers::FreeAnswer;
 use super::problem::Problem;
+use crate::corpus::QueryKind;
 use signaldex::json::{Data, FilterOptions};
 use signaldex::query::{Facet, InvalidQuery};
 use signaldex::{FacetQuery, Facets};
@@ -32,11 +35,14 @@ pub(super) async fn filter_options(call: &Call<'_>) -> Result<Answer, Problem> {
 
 /// The counts that a call asks for, as a free answer that is not yet given.
 pub(super) async fn find(call: &Call<'_>) -> Result<(FoundOptions, FreeAnswer), Problem> {
-    let query = parse(call.query())?;
+    let query = Arc::new(parse(call.query())?);
     let free = charging::take_free(call).await?;
     let view = call.service.corpus.trusted_view()?;
-    let counts = asking::facets(call, &view, &query).await?;
-    let facets = query.facets;
+    let subject = (&query.filter, &query.facets[..]);
+    let asked = AskedQuery::over_matches(call, &view, QueryKind::Facets, subject);
+    let counting = call.corpus().facets(view, Arc::clone(&query), call.today);
+    let counts = asking::ask(call, asked, counting).await?;
+    let facets = query.facets.clone();
     Ok((FoundOptions { counts, facets }, free))
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::corpus::ExportFormat;
+use crate::words;
 use signaldex::query::{Facet, Parameter, ParameterDescription, ParameterKind, list};
 
 /// The pattern of a signal id in parameters and paths.
@@ -77,8 +78,8 @@ pub(super) const SINCE: OwnParameter = OwnParameter {
 pub(super) const AFTER: OwnParameter = OwnParameter {
     name: "after",
     location: Location::Query,
-    values: ParameterValues::Described("A signal id", id_schema),
-    meaning: "Starts after this signal, even if it no longer matches.",
+    values: ParameterValues::Described("A signal id, or VALUE,ID", after_schema),
+    meaning: "Starts after this signal, even if it no longer matches: its id by `newest` and `oldest`, `VALUE,ID` by other orders, with `date` or `funding.amount` of the last whole line, and nothing for null (`2026-03-01,123`, `4700000,123`, `,123`).",
     example: "7471864829972502442",
 };
 
@@ -134,6 +135,12 @@ fn id_schema() -> Value {
     json!({"type": "string", "pattern": ID_PATTERN})
 }
 
+/// The id of a signal, or its value in the order of the export and its id.
+fn after_schema() -> Value {
+    let id = ID_PATTERN.trim_start_matches('^').trim_end_matches('$');
+    json!({"type": "string", "pattern": format!("^([0-9.eE+-]*,)?({id})$")})
+}
+
 /// Empty values are refused.
 fn text_schema() -> Value {
     json!({"type": "string", "minLength": 1})
@@ -177,11 +184,20 @@ impl EndpointParameter {
         }
     }
 
-    /// The parameter in the OpenAPI document.
-    pub(super) fn document(self) -> Value {
+    /// Whether it has a text whose words are searched.
+    pub(super) fn has_words(self) -> bool {
+        matches!(self, EndpointParameter::Search(known) if words::concern(known.parameter))
+    }
+
+    /// The parameter in the OpenAPI document of a service mounted at `base`.
+    pub(super) fn document(self, base: &str) -> Value {
         let (description, schema) = match self {
             EndpointParameter::Search(known) => {
-                let description = format!("{} {}.", known.description, bounds(known.kind));
+                let mut description = format!("{} {}.", known.description, bounds(known.kind));
+                if self.has_words() {
+                    let (title, anchor) = (words::TITLE, words::ANCHOR);
+                    description.push_str(&format!(" [{title}]({base}/docs#{anchor})."));
+                }
                 (description, search_schema(known))
             }
             EndpointParameter::Own(own) => (own.meaning.to_owned(), own.values.schema()),
@@ -260,7 +276,8 @@ fn search_schema(known: &ParameterDescription) -> Value {
         (ParameterKind::ChoiceList { items, .. }, _) => array(Some(items), named("DateRange")),
         (ParameterKind::Choice(_), Parameter::Size) => named("CompanySize"),
         (ParameterKind::Choice(_), Parameter::Days) => named("Days"),
-        (ParameterKind::Choice(_), _) => named("FundingCurrency"),
+        (ParameterKind::Choice(_), Parameter::FundingCurrency) => named("FundingCurrency"),
+        (ParameterKind::Choice(_), Parameter::Order) => named("Order"),
         // A quoted item may have twice the characters of its text, so its length is given only in words.
         (ParameterKind::List { items, .. }, _) => array(Some(items), text_schema()),
         (ParameterKind::AttributeList(_), _) => array(None, text_schema()),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::limits::RETRY_AFTER_SECONDS;
 use crate::corpus::Unanswered;
-use signaldex::query::{InvalidQuery, ParameterError};
+use signaldex::query::{ErrorCode, InvalidQuery, ParameterError};
 
 /// The problem codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,7 +24,6 @@ pub(crate) enum ProblemCode {
     ChargeUncertain,
     Overloaded,
     PositionExpired,
-    NotImplemented,
 }
 
 /// The name of a code with its status and title.
@@ -98,15 +97,10 @@ const TABLE: [CodeRow; ProblemCode::ALL.len()] = [
         StatusCode::GONE,
         "Changes since this position are not known",
     ),
-    (
-        "not_implemented",
-        StatusCode::NOT_IMPLEMENTED,
-        "This service cannot answer that",
-    ),
 ];
 
 impl ProblemCode {
-    pub(crate) const ALL: [ProblemCode; 15] = [
+    pub(crate) const ALL: [ProblemCode; 14] = [
         ProblemCode::InvalidRequest,
         ProblemCode::UriTooLong,
         ProblemCode::Unauthorized,
@@ -121,7 +115,6 @@ impl ProblemCode {
         ProblemCode::ChargeUncertain,
         ProblemCode::Overloaded,
         ProblemCode::PositionExpired,
-        ProblemCode::NotImplemented,
     ];
 
     const fn row(self) -> CodeRow {
@@ -140,6 +133,49 @@ impl ProblemCode {
         self.row().2
     }
 }
+
+/// Every code in `errors`, with its meaning.
+pub(crate) const PARAMETER_ERRORS: [(ErrorCode, &str); ErrorCode::ALL.len()] = {
+    use ErrorCode as E;
+    [
+        (
+            E::UnknownParameter,
+            "The endpoint has no parameter of this name",
+        ),
+        (
+            E::RepeatedParameter,
+            "The parameter is given more than once",
+        ),
+        (E::EmptyValue, "The parameter has no value"),
+        (E::InvalidValue, "The value is not one of those allowed"),
+        (
+            E::TooLong,
+            "The value, or an item of it, has too many characters",
+        ),
+        (E::TooManyItems, "The list has too many items"),
+        (
+            E::ConflictingParameters,
+            "The parameters exclude each other, or need another one",
+        ),
+        (
+            E::UnsearchableText,
+            "The text has no word that can be searched for, or a `*` that makes no prefix",
+        ),
+        (
+            E::MalformedQuery,
+            "The query string is too long, or not percent-encoded UTF-8",
+        ),
+        (
+            E::InvalidCursor,
+            "The cursor is none of this service, or was changed",
+        ),
+        (E::CursorMismatch, "The cursor belongs to other filters"),
+        (
+            E::InvalidPosition,
+            "The position is none of an index, or ahead of this one",
+        ),
+    ]
+};
 
 /// An error response.
 #[derive(Clone, Debug)]
@@ -258,10 +294,6 @@ impl From<Unanswered> for Problem {
         match unanswered {
             Unanswered::Failed(error) => Problem::internal(&error),
             Unanswered::Unavailable(detail) => Problem::overloaded(&detail),
-            Unanswered::Unsupported => Problem::new(
-                ProblemCode::NotImplemented,
-                "A cluster supports neither changes nor exports; use a service that has the whole index.",
-            ),
         }
     }
 }

@@ -5,14 +5,18 @@
 //! pages work under any path.
 
 mod form;
+mod notes;
 
 use std::sync::LazyLock;
 
 use super::endpoint::{ENDPOINTS, Endpoint, EndpointDescription, Example};
+use super::fields::{self, Field};
 use super::parameters::EndpointParameter;
-use super::problem::ProblemCode;
+use super::problem::{PARAMETER_ERRORS, ProblemCode};
+use super::words::{self, WordExample};
 
 pub(super) use form::CONTENT_POLICY;
+pub(super) use notes::NOTES;
 
 /// The head of every page, with `TITLE` for its title.
 const HEAD: &str = include_str!("reference/head.html");
@@ -113,9 +117,20 @@ fn index_html() -> String {
         table(
             "Search parameters",
             &PARAMETER_COLUMNS,
-            search.parameters().map(parameter_row),
+            search
+                .parameters()
+                .map(|parameter| parameter_row(parameter, "")),
         ),
+        words_html(),
+        NOTES.map(|note| note_html(&note)).concat(),
         table("Errors", &ERROR_COLUMNS, error_rows(ProblemCode::ALL, true)),
+        table(
+            "Errors of parameters",
+            &["Code in errors", "Meaning"],
+            PARAMETER_ERRORS.map(|(code, meaning)| {
+                format!("<tr><td><code>{code}</code><td>{}\n", with_code(meaning))
+            }),
+        ),
         FOOT.to_owned(),
     ]
     .concat()
@@ -123,6 +138,8 @@ fn index_html() -> String {
 
 const FOOT: &str = "</main>\n</body>\n</html>\n";
 const PARAMETER_COLUMNS: [&str; 4] = ["Name", "Value", "Meaning", "Example"];
+const FIELD_COLUMNS: [&str; 4] = ["Field", "Value", "Meaning", "Example"];
+const EXAMPLE_COLUMNS: [&str; 5] = ["", "Query", "Finds", "Does not find", "Why"];
 const ERROR_COLUMNS: [&str; 3] = ["Code", "Status", "Meaning"];
 
 impl ReferencePage {
@@ -153,11 +170,18 @@ impl ReferencePage {
             table(
                 "Parameters",
                 &PARAMETER_COLUMNS,
-                endpoint.parameters().map(parameter_row),
+                endpoint
+                    .parameters()
+                    .map(|parameter| parameter_row(parameter, "../docs")),
             ),
             examples
                 .first()
                 .map_or(String::new(), |example| example_html(endpoint, example)),
+            table(
+                "Fields",
+                &FIELD_COLUMNS,
+                fields::paths_of(endpoint.schema).iter().map(field_row),
+            ),
             format!("<h2>Limits</h2>\n<ul>\n{limits}</ul>\n"),
             table("Errors", &ERROR_COLUMNS, error_rows(endpoint.all_errors(), false)),
             FOOT.to_owned(),
@@ -248,19 +272,76 @@ fn navigation(current: &str) -> String {
     )
 }
 
-/// A row of a table of parameters: name, value, meaning, example.
-fn parameter_row(parameter: EndpointParameter) -> String {
-    let label = if parameter.example().is_empty() {
+/// A row of a table of parameters. `index` is the path of the first page.
+fn parameter_row(parameter: EndpointParameter, index: &str) -> String {
+    let mut meaning = with_code(parameter.meaning());
+    if parameter.has_words() {
+        let (title, anchor) = (words::TITLE, words::ANCHOR);
+        meaning.push_str(&format!(" <a href=\"{index}#{anchor}\">{title}</a>"));
+    }
+    row(
+        parameter.name(),
+        &parameter.bounds(),
+        &meaning,
+        parameter.example(),
+    )
+}
+
+/// A row of a table of fields.
+fn field_row((path, field): &(String, &Field)) -> String {
+    let meaning = with_code(&field.description());
+    row(path, &field.form(), &meaning, field.example)
+}
+
+/// A row of name, value, meaning (in HTML) and example.
+fn row(name: &str, values: &str, meaning: &str, example: &str) -> String {
+    let label = if example.is_empty() {
         ""
     } else {
         " data-label=\"Example\""
     };
     format!(
-        "<tr><td><code>{}</code><td>{}<td>{}<td{label}><code>{}</code>\n",
-        parameter.name(),
-        escape(&parameter.bounds()),
-        with_code(parameter.meaning()),
-        escape(parameter.example())
+        "<tr><td><code>{name}</code><td>{}<td>{meaning}<td{label}><code>{}</code>\n",
+        escape(values),
+        escape(example)
+    )
+}
+
+/// How words match, with the examples.
+fn words_html() -> String {
+    let rules = words::RULES.iter();
+    let rules: String = rules
+        .map(|rule| format!("<li>{}\n", with_code(rule)))
+        .collect();
+    let examples = words::EXAMPLES.iter().map(|example| {
+        let WordExample {
+            topic,
+            query,
+            finds,
+            misses,
+            reason,
+        } = example;
+        format!(
+            "<tr><td>{topic}<td><code>{}</code><td data-label=\"Finds\">{}<td data-label=\"Does not find\">{}<td>{}\n",
+            escape(query),
+            escape(finds),
+            escape(misses),
+            with_code(reason)
+        )
+    });
+    let title = format!("{}, by examples over the sample corpus", words::TITLE);
+    format!(
+        "<h2 id=\"{}\">{}</h2>\n<ul>\n{rules}</ul>\n{}",
+        words::ANCHOR,
+        words::TITLE,
+        table(&title, &EXAMPLE_COLUMNS, examples)
+    )
+}
+
+fn note_html((title, anchor, text): &(&str, &str, &str)) -> String {
+    format!(
+        "<h2 id=\"{anchor}\">{title}</h2>\n<p>{}</p>\n",
+        with_code(text)
     )
 }
 

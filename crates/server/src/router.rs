@@ -25,7 +25,10 @@ use super::handled::{Handled, Note};
 use super::keyring::Rate;
 use super::problem::{Problem, ProblemCode};
 use super::service::{Service, ServiceCore};
-use super::{changes, cors, details, export, mcp, options, pages, reference, request, search};
+use super::{
+    changes, compression, cors, details, export, hints, mcp, options, pages, reference, request,
+    search,
+};
 
 /// The `Allow` header of every endpoint.
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
@@ -84,6 +87,11 @@ async fn answer_request(State(service): State<Service>, request: Request) -> Res
         note,
         is_body_read,
     } = handled;
+    compression::compress(&shared.unsent, &parts.headers, &mut response).await;
+    if let Some(deprecation) = shared.deprecation.get() {
+        let headers = response.headers_mut();
+        deprecation.mark(request::base(&parts), parts.uri.path(), headers);
+    }
     finish(&mut response, &parts, &caller, is_body_read);
     if let Some(origins) = shared.origins.get() {
         origins.mark(&parts.headers, response.headers_mut());
@@ -239,6 +247,9 @@ fn response_of(answer: Answer) -> Response {
     if let Some(price) = answer.price {
         price.write(response.headers_mut());
     }
+    let hints = hints::value(&answer.hints).and_then(|value| value.try_into().ok());
+    let hints = hints.map(|value: HeaderValue| (hints::HEADER, value));
+    response.headers_mut().extend(hints);
     response
 }
 

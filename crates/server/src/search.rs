@@ -3,34 +3,36 @@
 use std::sync::Arc;
 
 use super::answer::{Answer, Price};
-use super::asking;
+use super::asking::{self, AskedQuery};
 use super::call::Call;
 use super::charging::{self, ChargeRefusal};
 use super::etag;
+use super::hints;
 use super::idempotency_keys::IdempotencyGuard;
 use super::metering::Counter;
 use super::problem::Problem;
 use super::replay::{self, Attempt, Replay};
 use super::state::NewReplay;
 use super::unsent::Room;
-use crate::corpus::{CorpusView, RenderedPage};
+use crate::corpus::{CorpusView, QueryKind, RenderedPage};
 use signaldex::json::{Data, Rendering, SearchData};
 use signaldex::query::limits::PAGE_BYTES_MAX;
-use signaldex::query::{Cursor, ErrorCode, Parameter, ParameterError, Start};
+use signaldex::query::{Cursor, ErrorCode, Facet, Order, Parameter, ParameterError, Start};
 use signaldex::{Filter, Query};
 
 /// A page before it is charged.
 struct UnchargedPage {
     found: RenderedPage,
     tag: String,
+    hints: Vec<String>,
 }
 
 /// The outcome of a search.
 enum SearchOutcome {
     /// The client's cached answer with this tag is current.
     NotModified(String),
-    /// A count, which is free, with its tag.
-    Count(Vec<u8>, String),
+    /// A count, which is free.
+    Count(Answer),
     Page(UnchargedPage),
 }
 
@@ -38,19 +40,23 @@ enum SearchOutcome {
 struct SearchCall<'a> {
     call: &'a Call<'a>,
     view: &'a Arc<CorpusView>,
-    query: &'a Query,
+    query: &'a Arc<Query>,
     rendering: Rendering,
 }
 
 pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
-    let query = Query::from_query_string(call.query())?;
+    let query = Arc::new(Query::from_query_string(call.query())?);
     let replay = Replay::of(call, || {
         replay::parameters_of(&[query.fingerprint().as_bytes()])
     })?;
     let guard = match &replay {
         None => None,
         Some(replay) => match replay.begin(call).await? {
-            Attempt::Repeated(answer) => return Ok(answer),
+            Attempt::Repeated(answer) => {
+                let view = call.service.corpus.view();
+                // Only pages that were charged are kept, so something was found.
+                return Ok(answer.hinted(hints::find(call, &view, &query, false).await));
+            }
             Attempt::First(guard) => Some(guard),
         },
     };
@@ -65,7 +71,7 @@ pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
         SearchOutcome::NotModified(tag) => {
             Ok(Answer::not_modified().tagged(&tag).priced(Price::FREE))
         }
-        SearchOutcome::Count(body, tag) => Ok(Answer::json(body).tagged(&tag).priced(Price::FREE)),
+        SearchOutcome::Count(answer) => Ok(answer.priced(Price::FREE)),
         SearchOutcome::Page(page) => deliver(&search, page, replay, guard.map(Arc::new)).await,
     }
 }
@@ -106,13 +112,13 @@ async fn deliver(
 
 impl UnchargedPage {
     fn units(&self) -> u64 {
-        self.found.ids.len() as u64
+        self.found.keys.len() as u64
     }
 
     /// Truncates the page to `left` signals. The cursor then follows the last one.
     fn cut(&mut self, search: &SearchCall<'_>, left: u64) {
         let shown = usize::try_from(left).unwrap_or(usize::MAX);
-        if shown >= self.found.ids.len() {
+        if shown >= self.found.keys.len() {
             return;
         }
         let SearchCall { call, query, .. } = search;
@@ -127,7 +133,7 @@ impl UnchargedPage {
             Some(room) => Answer::json(room.hold(body)),
             None => Answer::json(body),
         };
-        answer.tagged(&self.tag)
+        answer.tagged(&self.tag).hinted(self.hints)
     }
 
     /// The answer to store under an idempotency key.
@@ -145,7 +151,7 @@ pub(super) fn without_gap(
     query: &Query,
 ) -> Result<RenderedPage, ParameterError> {
     match query.start() {
-        Start::Page(_) if found.ends_early => Err(too_large(found.ids.len())),
+        Start::Page(_) if found.ends_early => Err(too_large(found.keys.len())),
         _ => Ok(found),
     }
 }
@@ -173,13 +179,46 @@ async fn prepare(search: &SearchCall<'_>) -> Result<SearchOutcome, Problem> {
     }
     if query.count_only() {
         let count = count(call, search.view, query.filter()).await?;
-        return Ok(SearchOutcome::Count(count_body(count)?, tag));
+        let hints = hints::find(call, search.view, query, count == 0).await;
+        let answer = Answer::json(count_body(count)?).tagged(&tag);
+        return Ok(SearchOutcome::Count(answer.hinted(hints)));
     }
     call.expect_charge();
-    let found = asking::page(call, search.view, query, search.rendering).await?;
+    let subject = (query.filter(), counted_instead(query.order()));
+    let asked = AskedQuery::over_matches(call, search.view, QueryKind::Page, subject);
+    let (view, owned) = (Arc::clone(search.view), Arc::clone(query));
+    let page = call
+        .corpus()
+        .page(view, owned, call.today, search.rendering);
+    let found = asking::ask(call, asked, page).await?;
     let found = without_gap(found, query)?;
     call.service.metrics.rows_checked.inc_by(found.rows_checked);
-    Ok(SearchOutcome::Page(UnchargedPage { found, tag }))
+    let hints = hints::find(call, search.view, query, found.keys.is_empty()).await;
+    Ok(SearchOutcome::Page(UnchargedPage { found, tag, hints }))
+}
+
+/// What to count for the cost of a page: in an order by value, a page may visit all matches and read a code of each, as
+/// the counts of a facet do.
+fn counted_instead(order: Order) -> &'static [Facet] {
+    match order {
+        Order::NewestFirst | Order::OldestFirst => &[],
+        Order::LatestDate | Order::EarliestDate | Order::LargestAmount | Order::SmallestAmount => {
+            &[Facet::Category]
+        }
+    }
+}
+
+/// The number of matches.
+pub(super) async fn matches(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    filter: &Filter,
+) -> Result<u64, Problem> {
+    let asked = AskedQuery::over_matches(call, view, QueryKind::Count, (filter, &[]));
+    let count = call
+        .corpus()
+        .count(Arc::clone(view), filter.clone(), call.today);
+    asking::ask(call, asked, count).await
 }
 
 /// The number of matches, which is a free answer.
@@ -189,7 +228,7 @@ pub(super) async fn count(
     filter: &Filter,
 ) -> Result<u64, Problem> {
     let free = charging::take_free(call).await?;
-    let count = asking::count(call, view, filter).await?;
+    let count = matches(call, view, filter).await?;
     charging::count_free(call, free);
     Ok(count)
 }

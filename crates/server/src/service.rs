@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::activity::Activity;
 use super::cors::{AllowedOrigin, AllowedOrigins};
+use super::deprecation::Deprecation;
 use super::export::ExportSlots;
 use super::follow_report::Reported;
 use super::free_answers::FreeAnswers;
@@ -79,6 +80,8 @@ pub(super) struct ServiceCore {
     pub(super) admin_hosts: OnceLock<Vec<String>>,
     pub(super) public_url: OnceLock<String>,
     pub(super) sign_in: OnceLock<String>,
+    /// Set once the version of the API has an end.
+    pub(super) deprecation: OnceLock<Deprecation>,
     /// Whether the server has been told to stop and waits for the load balancer to notice.
     pub(super) is_draining: AtomicBool,
 }
@@ -140,6 +143,7 @@ impl Service {
             admin_hosts: OnceLock::new(),
             public_url: OnceLock::new(),
             sign_in: OnceLock::new(),
+            deprecation: OnceLock::new(),
             is_draining: AtomicBool::new(false),
         })))
     }

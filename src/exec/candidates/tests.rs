@@ -8,7 +8,7 @@ use super::*;
 use crate::encoding::row::Row;
 use crate::exec::output::OutputBuffer;
 use crate::kernels::block::BLOCK_ROWS;
-use crate::query::Order;
+use crate::query::IdOrder;
 
 fn sets() -> impl Strategy<Value = BTreeSet<u16>> {
     prop_oneof![
@@ -102,10 +102,10 @@ proptest! {
             let mut output = OutputBuffer::new();
             output.reset(0, wanted);
             let most = wanted.min(output.room());
-            rows.collect(&(start..end), Order::OldestFirst, &mut output);
+            rows.collect(&(start..end), IdOrder::OldestFirst, &mut output);
             prop_assert_eq!(output.rows(), &inside[..inside.len().min(most)]);
             output.reset(0, wanted);
-            rows.collect(&(start..end), Order::NewestFirst, &mut output);
+            rows.collect(&(start..end), IdOrder::NewestFirst, &mut output);
             let last: Vec<u32> = inside.iter().rev().take(most).copied().collect();
             prop_assert_eq!(output.rows(), last);
         }

@@ -20,8 +20,8 @@ proptest! {
         let mut expected: Vec<u32> = lists.concat();
         expected.retain(|row| rows.contains(row));
         expected.sort_unstable();
-        prop_assert_eq!(&union(Order::OldestFirst).collect::<Vec<_>>(), &expected);
+        prop_assert_eq!(&union(IdOrder::OldestFirst).collect::<Vec<_>>(), &expected);
         expected.reverse();
-        prop_assert_eq!(union(Order::NewestFirst).collect::<Vec<_>>(), expected);
+        prop_assert_eq!(union(IdOrder::NewestFirst).collect::<Vec<_>>(), expected);
     }
 }

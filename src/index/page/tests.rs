@@ -27,7 +27,7 @@ fn merging_two_sorted_runs_sorts() {
                 second.push(id);
             }
         }
-        for order in [Order::OldestFirst, Order::NewestFirst] {
+        for order in [IdOrder::OldestFirst, IdOrder::NewestFirst] {
             let mut merged = hits(&[first.as_slice(), &second].concat());
             merge(&mut merged, first.len(), order);
             assert_eq!(merged, hits(&ids), "{first:?} and {second:?}, {order:?}");

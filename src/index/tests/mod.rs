@@ -1,5 +1,6 @@
 //! Tests of an index over time: histories against a naive model, crashes, and errors of the disk.
 
+mod build_progress;
 mod copies;
 mod crashes;
 mod disk;
@@ -9,5 +10,6 @@ mod histories;
 mod identity;
 mod merges;
 mod model;
+mod orders;
 mod overwritten;
 mod readers;

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::fixtures::Random;
 use crate::index::storage::Storage;
 use crate::index::{Facets, Index, IndexBuilder, Snapshot};
-use crate::query::{Filter, Order, Query};
+use crate::query::{Filter, Order, Query, Start};
 use crate::signal::{Company, Funding, Signal, SignalId};
 
 pub(super) const TODAY: Date = date!(2026 - 06 - 30);
@@ -122,25 +122,19 @@ impl Model {
         random: &mut Random,
         context: &str,
     ) {
-        let order = *random.pick(&[Order::NewestFirst, Order::OldestFirst]);
-        if order == Order::NewestFirst {
-            expected.reverse();
-        }
+        let order = *random.pick(&Order::ALL);
+        expected.sort_by(|a, b| order.compare(&self.signals[a], &self.signals[b]));
         let limit = 1 + random.below(20) as usize;
         let mut ids = Vec::new();
         let mut cursor = None;
         loop {
-            let builder = Query::from_query_string(text)
-                .expect("a valid query")
-                .into_builder();
-            let builder = builder.order(order).limit(limit);
-            let query = match &cursor {
-                Some(cursor) => builder.after(cursor).build(),
-                None => builder.build(),
+            let filter = Filter::from_query_string(text).expect("a valid filter");
+            let first = Query::of_filter(filter, order, limit);
+            let query = match cursor {
+                Some(cursor) => first.part(Start::After(cursor), limit),
+                None => first,
             };
-            let page = snapshot
-                .search(&query.expect("a valid query"), TODAY)
-                .expect("a whole index");
+            let page = snapshot.search(&query, TODAY).expect("a whole index");
             ids.extend(page.ids());
             assert!(ids.len() <= self.signals.len(), "a walk ends, {context}");
             cursor = page.next_cursor().cloned();
@@ -181,7 +175,7 @@ impl Model {
 pub(super) fn answers(snapshot: &Snapshot, random: &mut Random) -> String {
     let text = random_query(random);
     let limit = 1 + random.below(20) as usize;
-    let order = *random.pick(&[Order::NewestFirst, Order::OldestFirst]);
+    let order = *random.pick(&Order::ALL[..4]);
     let builder = Query::from_query_string(&text)
         .expect("a valid query")
         .into_builder();

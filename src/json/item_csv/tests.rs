@@ -27,13 +27,15 @@ fn a_row_has_every_column_and_no_formula() {
 
 #[test]
 fn a_text_that_a_spreadsheet_would_run_gets_an_apostrophe() {
-    for start in ["=", "+", "-", "@", "\t", "\r", "\0", "＝", "＋", "－", "＠"] {
+    for start in [
+        "=", "+", "-", "@", "'", "\t", "\r", "\0", "＝", "＋", "－", "＠",
+    ] {
         let mut cell = Vec::new();
         write_csv_cell(&mut cell, &format!("{start}1+1"));
         let expected = format!("\"'{start}1+1\"");
         assert_eq!(String::from_utf8(cell), Ok(expected), "{start:?}");
     }
-    for plain in ["1=1", "a＝1", "＃1", "a\0", "'=1"] {
+    for plain in ["1=1", "a＝1", "＃1", "a\0", "a'=1"] {
         let mut cell = Vec::new();
         write_csv_cell(&mut cell, plain);
         assert_eq!(String::from_utf8(cell).as_deref(), Ok(plain));

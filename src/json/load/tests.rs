@@ -7,6 +7,9 @@ use proptest::prelude::*;
 use tempfile::NamedTempFile;
 
 use super::*;
+use crate::json::Progress;
+use crate::signal::{Company, Signal};
+use crate::tables::{Value, read_cell};
 use crate::{ErrorKind, SignalId};
 
 /// Keeps the records by id and slug.
@@ -17,27 +20,23 @@ struct Kept {
 }
 
 impl Sink for Kept {
-    fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
+    fn has_company(&mut self, slug: &str) -> Result<bool> {
+        Ok(self.companies.contains_key(slug))
+    }
+
+    fn add_company(&mut self, company: &Company<'_>) -> Result<bool> {
         let former = self
             .companies
             .insert(company.slug.to_string(), company.clone().into_owned());
-        Ok(if former.is_some() {
-            Added::Replaced
-        } else {
-            Added::New
-        })
+        Ok(former.is_some())
     }
 
-    fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
+    fn add_signal(&mut self, signal: &Signal<'_>) -> Result<bool> {
         if !self.companies.contains_key(&*signal.company_slug) {
             return Err(Error::unknown_company(&signal.company_slug));
         }
         let former = self.signals.insert(signal.id, signal.clone().into_owned());
-        Ok(if former.is_some() {
-            Added::Replaced
-        } else {
-            Added::New
-        })
+        Ok(former.is_some())
     }
 }
 
@@ -45,6 +44,14 @@ fn file(text: &str) -> NamedTempFile {
     let mut file = NamedTempFile::new().expect("a temporary file can be made");
     file.write_all(text.as_bytes()).expect("it can be written");
     file
+}
+
+fn options(given: &[(&str, &str)]) -> LoadOptions {
+    let mut options = LoadOptions::default();
+    for (name, value) in given {
+        options.set(name, value).expect("an option");
+    }
+    options
 }
 
 fn company(slug: &str, name: &str) -> String {
@@ -98,7 +105,7 @@ fn a_load_stops_at_the_first_invalid_record() {
         ("{\"id\":-1}\n".to_owned(), "id: -1 is not a whole number"),
         (
             signal(1, "t", "unknown"),
-            "companySlug: there is no company \"unknown\"; companies are loaded before their signals",
+            "companySlug: \"unknown\" is no company's slug; companies are loaded before their signals",
         ),
         (
             "oops\n".to_owned(),
@@ -157,7 +164,7 @@ fn invalid_records_can_be_skipped_and_are_told() {
     );
     let positions: Vec<_> = told
         .iter()
-        .map(|r| (r.path.as_path(), r.line, r.error.field()))
+        .map(|r| (r.path.as_path(), r.line, r.errors[0].field()))
         .collect();
     let expected = [
         (companies.path(), 1, Some("slug")),
@@ -190,7 +197,7 @@ fn unknown_fields_are_counted_or_refused() {
             "1 company has an unknown field \"tags\"",
         ]
     );
-    let mut loader = Loader::new(OnInvalid::Stop).strict();
+    let mut loader = Loader::with_options(options(&[("strict", "")]));
     let error = loader
         .companies(companies.path(), &mut kept)
         .expect_err("it is refused");
@@ -201,9 +208,7 @@ fn unknown_fields_are_counted_or_refused() {
         "{error}"
     );
     let mut kept = Kept::default();
-    let mut loader = Loader::new(OnInvalid::Stop)
-        .renamed("contry", "country")
-        .expect("a field");
+    let mut loader = Loader::with_options(options(&[("map", "contry=country")]));
     loader
         .companies(companies.path(), &mut kept)
         .expect("they are renamed");
@@ -295,16 +300,20 @@ fn records_before_a_damaged_place_are_loaded() {
 struct Failing(u32);
 
 impl Sink for Failing {
-    fn add_company(&mut self, _: &Company<'_>) -> Result<Added> {
+    fn has_company(&mut self, _: &str) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn add_company(&mut self, _: &Company<'_>) -> Result<bool> {
         self.0 += 1;
         if self.0 == 3 {
             return Err(Error::full("no room"));
         }
-        Ok(Added::New)
+        Ok(false)
     }
 
-    fn add_signal(&mut self, _: &Signal<'_>) -> Result<Added> {
-        Ok(Added::New)
+    fn add_signal(&mut self, _: &Signal<'_>) -> Result<bool> {
+        Ok(false)
     }
 }
 
@@ -325,7 +334,7 @@ fn progress_ends_at_the_whole_file() {
     let text = company("a", "one").repeat(100_000);
     let companies = file(&text);
     let mut told = Vec::new();
-    let mut loader = Loader::new(OnInvalid::Stop).on_progress(|progress| told.push(progress));
+    let mut loader = Loader::new(OnInvalid::Stop).on_progress(|_, progress| told.push(progress));
     loader
         .companies(companies.path(), &mut Kept::default())
         .expect("every record is valid");
@@ -375,6 +384,111 @@ proptest! {
             let last: u64 = signal.title.parse().expect("the title is a number");
             prop_assert_eq!(last % 7 + 1, id.get());
             prop_assert!(last + 7 > count);
+        }
+    }
+}
+
+/// A cell of a random table: a value of some form, or none.
+fn random_cell() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        prop::sample::select(vec![
+            "120",
+            "1,200",
+            "1.200",
+            "1 200",
+            "51-200",
+            "10,001+",
+            "-3",
+            "about 50",
+            "1968.0",
+            "'09",
+            " 45 ",
+            "NULL",
+            "'=1",
+            "2026-06-12",
+            "12.06.2026",
+            "2026-06-12 10:00",
+            "2026-06-12T10:00:00Z",
+            "46185",
+            "46185.5",
+            "Köln",
+        ])
+        .prop_map(str::to_owned),
+        "[0-9.,' -]{0,8}",
+    ]
+}
+
+/// The options of a random load, and whether each is given.
+const RANDOM_OPTIONS: [(&str, &str); 6] = [
+    ("decimal", ","),
+    ("employee-ranges", "lower"),
+    ("date-format", "%d.%m.%Y"),
+    ("excel-dates", "1900"),
+    ("utc-offset", "+02:00"),
+    ("null", "NULL"),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// A table loads as its cells are read one by one by the function that defines them.
+    #[test]
+    fn tables_hold_what_their_cells_mean(
+        rows in prop::collection::vec(prop::collection::vec(random_cell(), 5), 1..8),
+        flags in 0..64usize,
+        nulls_faults in any::<bool>(),
+    ) {
+        let fields = ["name", "employees", "foundedYear", "updatedAt", "city"];
+        let mut given = vec![("skip-invalid", "")];
+        let mut cells = crate::json::CellOptions::default();
+        for (bit, (name, value)) in RANDOM_OPTIONS.into_iter().enumerate() {
+            if flags >> bit & 1 == 1 {
+                given.push((name, value));
+                cells.set(name, value)?;
+            }
+        }
+        given.extend(nulls_faults.then_some(("invalid-as-null", "")));
+        let mut text = format!("slug,{}\n", fields.join(","));
+        let (mut expected, mut rejected, mut nulled) = (BTreeMap::new(), 0, 0);
+        for (index, row) in rows.iter().enumerate() {
+            let slug = format!("c{index}");
+            text.push_str(&slug);
+            for cell in row {
+                text.push_str(&format!(",\"{}\"", cell.replace('"', "\"\"")));
+            }
+            text.push('\n');
+            let read = fields.iter().zip(row).map(|(field, cell)| {
+                let field_type = RecordKind::Company.field_type(field).expect("a field");
+                read_cell(field_type, crate::json::Cell::Text(cell), &cells)
+            });
+            let read: Vec<_> = read.collect();
+            let faults = read.iter().skip(1).filter(|value| value.is_err()).count();
+            let name = read[0].clone().expect("any text is a name");
+            if name.is_none() || (faults > 0 && !nulls_faults) {
+                rejected += 1;
+                continue;
+            }
+            nulled += faults as u64;
+            expected.insert(slug, read.into_iter().map(|value| value.unwrap_or(None).map(Value::into_owned)).collect::<Vec<_>>());
+        }
+        let companies = file(&text);
+        let mut kept = Kept::default();
+        let mut loader = Loader::with_options(options(&given));
+        let loaded = loader.companies(companies.path(), &mut kept);
+        prop_assert_eq!(loaded.is_err(), expected.is_empty());
+        let report = loader.report();
+        prop_assert_eq!((report.companies, report.rejected, report.nulled), (expected.len() as u64, rejected, nulled));
+        for (slug, values) in &expected {
+            let company = &kept.companies[slug];
+            let found = [
+                Some(Value::Text(company.name.clone())),
+                company.employees.map(Value::WholeNumber),
+                company.founded_year.map(Value::WholeNumber),
+                company.updated_at.map(Value::Instant),
+                company.city.clone().map(Value::Text),
+            ];
+            prop_assert_eq!(&found[..], &values[..]);
         }
     }
 }

@@ -8,8 +8,9 @@ use object_store::path::Path;
 use object_store::{ObjectStoreExt, PutPayload};
 
 use super::{Store, generation_of, in_time, refused};
+use crate::Error;
 use crate::digest::Digest;
-use crate::{Error, Result};
+use crate::replicate::error::ReplicaResult as Result;
 
 /// The folder of markers of running prunes.
 const MARKS: &str = "pruning";
@@ -137,7 +138,7 @@ impl Store {
         let entries = match std::fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::io("list the directory", error).at(&folder)),
+            Err(error) => return Err(Error::io("list the directory", error).at(&folder).into()),
         };
         let mut unfinished = Vec::new();
         for entry in entries {

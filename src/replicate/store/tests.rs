@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ErrorKind;
+use crate::replicate::ReplicaErrorKind;
 
 #[test]
 fn names_that_are_not_of_generations_are_passed_over() {
@@ -20,7 +21,8 @@ fn names_that_are_not_of_generations_are_passed_over() {
 fn what_is_not_a_store_is_refused_with_what_is_allowed() {
     for address in ["ftp://host/path", "https://host/path", "file://host/path"] {
         let error = Store::open(address).expect_err("refused");
-        assert_eq!(error.kind(), ErrorKind::Invalid, "{address}: {error}");
+        let invalid = ReplicaErrorKind::Index(ErrorKind::Invalid);
+        assert_eq!(error.kind(), invalid, "{address}: {error}");
         assert!(error.to_string().contains("s3://bucket/path"), "{error}");
     }
     for address in [

@@ -15,7 +15,7 @@ fn segment(companies: &[(&str, &str)]) -> Segment {
 }
 
 #[test]
-fn companies_are_found_by_slug_and_by_folded_name() {
+fn companies_are_found_by_slug_and_by_the_key_of_their_name() {
     let companies = [
         ("acme", "Zeta"),
         ("beta", "ACME"),
@@ -37,11 +37,15 @@ fn companies_are_found_by_slug_and_by_folded_name() {
     };
     let by_name = |text| {
         let mut found = Vec::new();
-        keys.by_names([text].into_iter(), &mut found);
+        keys.by_names([text].into_iter(), &mut found, 0);
         slugs(found)
     };
     assert_eq!(by_either("acme"), ["acme", "Zeta", "beta"]);
     assert_eq!(by_name("acme"), ["Zeta", "beta"]);
+    let mut found = Vec::new();
+    keys.by_slugs(["nobody", "Zeta"].into_iter(), &mut found);
+    keys.by_names(["nobody", "acme"].into_iter(), &mut found, 0);
+    assert_eq!(slugs(found), ["Zeta", "beta"], "one is known by its slug");
     assert_eq!(by_either("Zeta"), ["Zeta"]);
     assert_eq!(by_name("Zeta"), [""; 0]);
     assert_eq!(by_either("zeta"), ["acme"]);
@@ -51,6 +55,35 @@ fn companies_are_found_by_slug_and_by_folded_name() {
     assert_eq!(keys.by_slug("ACME"), None);
     assert_eq!(keys.by_slug("zeta"), None, "that is a name");
     assert_eq!(keys.name_key(CompanyNumber(2)), "acme");
+    let mut found = Vec::new();
+    keys.by_slugs(["acme", "zeta", "beta"].into_iter(), &mut found);
+    assert_eq!(slugs(found), ["acme", "beta"]);
+}
+
+#[test]
+fn of_names_with_one_key_only_those_whose_legal_form_agrees_are_found() {
+    let companies = [
+        ("a", "Acme AG"),
+        ("b", "Acme"),
+        ("c", "Acme Inc."),
+        ("d", "The Acme AG & Co."),
+    ];
+    let segment = segment(&companies);
+    let found = |name: &str| {
+        let mut found = vec![CompanyNumber(2)];
+        segment
+            .find_companies(&CompanyName::new(name), &mut found)
+            .expect("a whole segment");
+        found.sort_unstable_by_key(|company| company.index());
+        found
+            .iter()
+            .map(|company| company.index())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found("acme ag"), [0, 1, 2, 3]);
+    assert_eq!(found("acme incorporated"), [1, 2, 2]);
+    assert_eq!(found("acme & co. ltd"), [1, 2]);
+    assert_eq!(found("zeta ag"), [2]);
 }
 
 #[test]

@@ -55,7 +55,8 @@ fn evidence(random: &mut Random, number: u64) -> String {
 fn compressed() -> (Segment, Segment) {
     let plain = Segment::from_bytes(&plain()).expect("what was just built");
     let view = |bytes: &Vec<u8>| Ok(Bytes::copy(bytes));
-    let bytes = builder().finish_compressed(Vec::new(), view);
+    let bytes =
+        builder().finish_compressed(Vec::new(), view, &mut FinishProgress::new(&mut |_| ()));
     let bytes = bytes.expect("memory");
     let compressed = Segment::from_bytes(&bytes).expect("what was just compressed");
     (plain, compressed)

@@ -32,6 +32,8 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
         "limit=3",
         "q=series",
         "q=the -and",
+        "q=ser* -hir*",
+        "any=hir* \"series a\" eng*&exclude=the*",
         "any=hires a \"series a\"&limit=2&page=2",
         "exact=machine learning&exclude=a",
         "company=labs",
@@ -46,11 +48,18 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
         "ids=1,2,3,4,5,6,7,8,9&activityIds=2,3",
     ];
     let parsed = texts.map(|text| Query::from_query_string(text).expect("a valid query"));
-    let oldest_first = parsed.clone().into_iter().take(3).map(|query| {
-        let builder = query.into_builder().order(Order::OldestFirst);
-        builder.build().expect("a valid query")
-    });
-    oldest_first.chain(parsed.clone()).collect()
+    let orders = Order::ALL
+        .into_iter()
+        .filter(|order| !order.needs_currency());
+    let ordered = parsed
+        .clone()
+        .into_iter()
+        .zip(orders.cycle())
+        .map(|(query, order)| {
+            let builder = query.into_builder().order(order);
+            builder.build().expect("a valid query")
+        });
+    ordered.chain(parsed.clone()).collect()
 });
 
 /// Asks an index everything, whatever its files hold. Queries take turns, which `turn` chooses, so
@@ -109,11 +118,9 @@ pub fn compare_query(snapshot: &Snapshot, records: &[Found<'_>], query: &Query) 
     let matching = records
         .iter()
         .filter(|found| filter.matches(&found.signal, &found.company, TODAY));
-    let mut expected: Vec<SignalId> = matching.map(|found| found.signal.id).collect();
-    expected.sort();
-    if query.order() == Order::NewestFirst {
-        expected.reverse();
-    }
+    let mut matching: Vec<_> = matching.map(|found| &found.signal).collect();
+    matching.sort_by(|a, b| query.order().compare(a, b));
+    let expected: Vec<SignalId> = matching.iter().map(|signal| signal.id).collect();
     let text = filter.canonical();
     for strategies in [Strategies::ALL, Strategies::NONE] {
         let snapshot = snapshot.with_strategies(strategies);

@@ -3,11 +3,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Names the folder for such directories; `run.sh` sets it, and removes the folder at the end.
 const FOLDER_VARIABLE: &str = "SIGNALDEX_FUZZ_SCRATCH";
 
-/// A directory of this process alone.
+/// Numbers the directories of a process: its tests run side by side, also those with one name.
+static CREATED: AtomicU32 = AtomicU32::new(0);
+
+/// A directory of one test or target alone.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);
 
@@ -16,7 +20,8 @@ impl Scratch {
     pub fn new(name: &str) -> Scratch {
         let folder =
             std::env::var_os(FOLDER_VARIABLE).map_or_else(std::env::temp_dir, PathBuf::from);
-        let path = folder.join(format!("{name}-{}", std::process::id()));
+        let number = CREATED.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!("{name}-{}-{number}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).expect("a folder that can be written to");
         Scratch(path)

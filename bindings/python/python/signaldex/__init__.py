@@ -44,6 +44,7 @@ from ._native import (
     SavedSearches,
     Snapshot,
     Writer,
+    __version__,
     parameters,
 )
 from ._records import (
@@ -72,7 +73,6 @@ from ._records import (
     Signal,
     StepExplanation,
     UnknownField,
-    UnknownValue,
     Upsert,
 )
 
@@ -135,10 +135,10 @@ __all__ = [
     "StepExplanation",
     "UnknownCompany",
     "UnknownField",
-    "UnknownValue",
     "Upsert",
     "Writer",
     "WriterPoisoned",
+    "__version__",
     "json",
     "parameters",
     "sample",

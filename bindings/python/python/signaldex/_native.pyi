@@ -4,8 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from os import PathLike
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypedDict, final
+from typing import Any, Final, Literal, NoReturn, Protocol, TypeAlias, TypedDict, final
 
+import pandas  # type: ignore[import-untyped, unused-ignore]
+import polars
+import pyarrow  # type: ignore[import-untyped, unused-ignore]
 from typing_extensions import Self, Unpack
 
 from ._records import (
@@ -24,7 +27,6 @@ from ._records import (
     Order,
     Parameter,
     Signal,
-    UnknownValue,
 )
 
 class _Table(Protocol):
@@ -32,12 +34,23 @@ class _Table(Protocol):
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+class _BinaryFile(Protocol):
+    """A binary file open for writing, such as ``open(path, "xb")`` and ``gzip.open(path, "xb")``."""
+
+    def write(self, data: bytes, /) -> int | None: ...
+    def flush(self) -> object: ...
+
 _Path: TypeAlias = str | PathLike[str]
+_Day: TypeAlias = date | str
+"""A date, its ISO text, or an instant at midnight, as pandas has days."""
+_Today: TypeAlias = date | str
+"""A date, its ISO text, or an instant, of which it is the UTC date."""
 _Days: TypeAlias = Literal[7, 30, 90, "7", "30", "90"]
 _DateRange: TypeAlias = Literal[7, 30, 90, "7", "30", "90", "older"]
 _Size: TypeAlias = Literal["1-49", "50-100", "101-500", "501+"]
 
 class _FilterParameters(TypedDict, total=False):
+    q: str | None
     keywords: str | None
     all: str | None
     exact: str | None
@@ -51,8 +64,8 @@ class _FilterParameters(TypedDict, total=False):
     size: _Size | None
     days: _Days | None
     date_ranges: Iterable[_DateRange] | None
-    date_from: date | None
-    date_to: date | None
+    date_from: _Day | None
+    date_to: _Day | None
     categories: Iterable[str] | None
     hiring_types: Iterable[str] | None
     job_functions: Iterable[str] | None
@@ -76,8 +89,25 @@ class _QueryParameters(_FilterParameters, total=False):
 
 class _LoadOptions(TypedDict, total=False):
     on_invalid: Literal["stop", "skip"]
-    rename: Mapping[str, str]
+    rename: Mapping[str, str | None]
+    map: str | list[str]
+    set: str | list[str]
+    encoding: str | list[str]
+    delimiter: str | list[str]
+    skip_rows: int | str | list[str]
+    sheet: str | list[str]
+    make_keys: bool
     strict: bool
+    skip_invalid: bool
+    invalid_as_null: bool
+    null: str | list[str]
+    decimal: str | list[str]
+    employee_ranges: str | list[str]
+    currency: str | list[str]
+    amount_suffixes: bool
+    date_format: str | list[str]
+    excel_dates: int | str | list[str]
+    utc_offset: str | list[str]
 
 _Query: TypeAlias = Query | str
 _Filter: TypeAlias = Filter | Query | str
@@ -113,19 +143,19 @@ class Index:
     @property
     def position(self) -> Position:
         """As ``Snapshot.position``, of the newest snapshot."""
-    def search(self, query: _Query, today: date) -> Page:
+    def search(self, query: _Query, today: _Today | None = None) -> Page:
         """As ``Snapshot.search``, of the newest snapshot."""
-    def matches(self, filter: _Filter, today: date, order: Order = "newest_first") -> Matches:
+    def matches(self, filter: _Filter, today: _Today | None = None, order: Order = "newest") -> Matches:
         """As ``Snapshot.matches``, of the newest snapshot."""
-    def count(self, filter: _Filter, today: date) -> int:
+    def count(self, filter: _Filter, today: _Today | None = None) -> int:
         """As ``Snapshot.count``, of the newest snapshot."""
     def facets(
-        self, filter: _Filter, today: date, facets: Sequence[Facet] | None = None
+        self, filter: _Filter, today: _Today | None = None, facets: Sequence[Facet] | None = None
     ) -> dict[Facet, list[FacetCount]]:
         """As ``Snapshot.facets``, of the newest snapshot."""
-    def explain(self, query: _Query, today: date) -> Explanation:
+    def explain(self, query: _Query, today: _Today | None = None) -> Explanation:
         """As ``Snapshot.explain``, of the newest snapshot."""
-    def changes(self, filter: _Filter, today: date, since: Position | str) -> Changes:
+    def changes(self, filter: _Filter, since: Position | str, today: _Today | None = None) -> Changes:
         """As ``Snapshot.changes``, of the newest snapshot."""
     def signal(self, id: int) -> Found | None:
         """As ``Snapshot.signal``, of the newest snapshot."""
@@ -148,14 +178,23 @@ class IndexBuilder:
         """Adds a company; a later one with the same slug replaces it."""
     def add_signal(self, signal: Signal) -> Literal["new", "replaced"]:
         """Adds a signal of a company that was added; a later one with the same id replaces it."""
-    def add_companies(self, companies: _Table | Iterable[Company]) -> int:
-        """Adds the companies of a table or an iterable; returns how many. Those before an error stay added."""
-    def add_signals(self, signals: _Table | Iterable[Signal]) -> int:
+    def add_companies(
+        self, companies: _Table | Iterable[Company], *, rename: Mapping[str, str | None] | None = None
+    ) -> int:
+        """Adds the companies of a table or an iterable; returns how many. Those before an error stay added.
+
+        The columns of a table have the names of the fields of ``Company``, in any spelling as headers of files;
+        ``rename={"theirs": "ours"}`` names a column otherwise, and ``None`` leaves one out.
+        """
+    def add_signals(
+        self, signals: _Table | Iterable[Signal], *, rename: Mapping[str, str | None] | None = None
+    ) -> int:
         """Adds the signals of a table or an iterable; returns how many. Those before an error stay added.
 
         The columns of a table are ``id``, ``company_slug``, ``title`` and the other fields of ``Signal``, with
         ``funding_stage``, ``funding_amount``, ``funding_currency``, ``hiring_type``, ``job_function``,
-        ``seniority``, ``employment_type`` and ``work_arrangement`` for those of its inner records.
+        ``seniority``, ``employment_type`` and ``work_arrangement`` for those of its inner records; ``rename`` as
+        for companies.
         """
     def add_corpus(self, corpus: Corpus) -> None:
         """Adds all companies and signals of a generated corpus."""
@@ -164,8 +203,8 @@ class IndexBuilder:
     ) -> LoadReport:
         """Loads files of JSON lines or CSV, plain or compressed with gzip or zstd.
 
-        ``on_invalid="skip"`` counts invalid records and goes on, ``rename={"theirs": "ours"}`` renames fields,
-        ``strict=True`` rejects records with fields that no record has.
+        The options of the command line are keyword arguments: ``decimal=","``, ``date_format=["%d.%m.%Y"]``,
+        ``strict=True``. ``on_invalid="skip"`` is ``skip_invalid=True``; ``rename={"theirs": "ours"}`` renames fields.
         """
     def finish(self) -> Index:
         """Completes the index. The builder is closed."""
@@ -181,9 +220,13 @@ class Writer:
         """Adds a company, in place of the one with its slug."""
     def upsert_signal(self, signal: Signal) -> None:
         """Adds a signal, in place of the one with its id. Raises ``UnknownCompany``."""
-    def upsert_companies(self, companies: _Table | Iterable[Company]) -> int:
+    def upsert_companies(
+        self, companies: _Table | Iterable[Company], *, rename: Mapping[str, str | None] | None = None
+    ) -> int:
         """As ``IndexBuilder.add_companies``."""
-    def upsert_signals(self, signals: _Table | Iterable[Signal]) -> int:
+    def upsert_signals(
+        self, signals: _Table | Iterable[Signal], *, rename: Mapping[str, str | None] | None = None
+    ) -> int:
         """As ``IndexBuilder.add_signals``."""
     def load(
         self, companies: _Path | None = None, signals: _Path | None = None, **options: Unpack[_LoadOptions]
@@ -218,29 +261,29 @@ class Writer:
 class Snapshot:
     """The state of an index between two commits. It never changes."""
 
-    def search(self, query: _Query, today: date) -> Page:
+    def search(self, query: _Query, today: _Today | None = None) -> Page:
         """The page of signals that a query asks for.
 
-        ``today`` is the UTC date; if the query has a cursor, the day of the first page is used instead.
+        ``today`` is the UTC date unless given; if the query has a cursor, the day of the first page is used instead.
         Cost: a few microseconds if matches are common.
         """
     def records(self, page: Page) -> list[Item]:
         """The records of a page's signals, in its order. ``Page.records`` needs no snapshot."""
-    def pages(self, query: _Query, today: date) -> Iterator[Page]:
+    def pages(self, query: _Query, today: _Today | None = None) -> Iterator[Page]:
         """The pages of a query, from the one that it asks for to the last."""
-    def matches(self, filter: _Filter, today: date, order: Order = "newest_first") -> Matches:
+    def matches(self, filter: _Filter, today: _Today | None = None, order: Order = "newest") -> Matches:
         """All matches of a filter, found lazily."""
-    def count(self, filter: _Filter, today: date) -> int:
+    def count(self, filter: _Filter, today: _Today | None = None) -> int:
         """The exact number of matches. Cost: some hundred nanoseconds for each block of 65,536 signals."""
     def facets(
-        self, filter: _Filter, today: date, facets: Sequence[Facet] | None = None
+        self, filter: _Filter, today: _Today | None = None, facets: Sequence[Facet] | None = None
     ) -> dict[Facet, list[FacetCount]]:
         """The values of facets with their counts, each facet without its own filter; ``None`` means all facets."""
-    def explain(self, query: _Query, today: date) -> Explanation:
+    def explain(self, query: _Query, today: _Today | None = None) -> Explanation:
         """How a query is answered. Cost: several times that of ``count``."""
-    def unknown_values(self, filter: _Filter) -> list[UnknownValue]:
-        """Companies and facet values of a filter that no signal has."""
-    def changes(self, filter: _Filter, today: date, since: Position | str) -> Changes:
+    def hints(self, query: _Query, found: bool = False) -> list[str]:
+        """Hints for people: what a query that has found nothing (or something, with ``found=True``) probably means."""
+    def changes(self, filter: _Filter, since: Position | str, today: _Today | None = None) -> Changes:
         """What has changed since a position, in the order of changes: by commit, then by id.
 
         Raises ``PositionError`` if the index cannot tell: the position is of another index, ahead, of commits
@@ -274,6 +317,13 @@ class Snapshot:
         """The identity of the index, which commits, merges and replicas keep."""
     def statistics(self) -> IndexStatistics:
         """Figures about segments, rows and bytes."""
+    def dump(self, companies: _BinaryFile, signals: _BinaryFile) -> tuple[int, int]:
+        """Writes all companies, by slug, and all signals, by id, as lines that ``build`` and ``load`` read without loss.
+
+        Both are binary files open for writing; they are flushed, and stay open. Returns the numbers of companies and
+        signals.
+        """
+    def __len__(self) -> int: ...
     def verify(self) -> None:
         """Checks every byte and every record. Raises ``CorruptIndex``. Cost: reads everything."""
 
@@ -288,6 +338,27 @@ class Page:
         """The records as dataclasses. Cost: about two microseconds a signal."""
     def rows(self) -> list[dict[str, Any]]:
         """The records as flat dicts, with the names of the Arrow columns."""
+    def arrow(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> ArrowStream:
+        """Some columns of the records as Arrow, or those of items."""
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pyarrow.Table:
+        """The records as a ``pyarrow.Table``, with the columns of items, or those wanted.
+
+        ``company_country`` and the other fields of the company are columns, too, and so are ``hiring_type``,
+        ``job_function``, ``seniority``, ``employment_type`` and ``work_arrangement``.
+        """
+    def to_polars(self, columns: Sequence[str] | None = None) -> polars.DataFrame:
+        """The records as a ``polars.DataFrame``; columns as for ``to_arrow``."""
+    def to_pandas(self, columns: Sequence[str] | None = None) -> pandas.DataFrame:
+        """The records as a ``pandas.DataFrame``; columns as for ``to_arrow``. Needs pyarrow, too.
+
+        ``date`` is an instant at midnight, as pandas has days; ``company_employees`` and ``company_founded_year`` are
+        whole numbers that may be missing.
+        """
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The columns of items through Arrow's C data interface."""
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        """Raises ``TypeError``: frames are made by ``to_pandas`` and ``to_polars``."""
+    def _repr_html_(self) -> str: ...
     @property
     def next_cursor(self) -> str | None:
         """What ``Query(cursor=...)`` takes for the next page; ``None`` on the last."""
@@ -306,18 +377,40 @@ class Page:
 
 @final
 class Matches:
-    """Every match of a filter in an order. Each iteration starts anew, in the same snapshot."""
+    """Every match of a filter in an order. Each iteration starts anew, in the same snapshot.
 
-    def after(self, id: int) -> Matches:
-        """The matches that come after an id in the order. The id need not match, nor exist."""
+    ``len`` is exact. Cost: that of ``Snapshot.count``; after an id, that of finding all of them.
+    """
+
+    def after(self, last: int | str) -> Matches:
+        """The matches that come after a signal in the order: its id, or by value the text ``"VALUE,ID"``, as
+        ``Cursor.last`` has it. The signal need not match, nor exist."""
     def ids(self) -> Iterator[int]:
         """The ids of the matches; no record is read."""
     def rows(self) -> Iterator[dict[str, Any]]:
         """The matches as flat dicts, with the names of the Arrow columns."""
     def arrow(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> ArrowStream:
-        """Some columns of the matches as Arrow, or all. With ``["id"]`` alone no record is read."""
+        """Some columns of the matches as Arrow, or those of items. With ``["id"]`` alone no record is read."""
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pyarrow.Table:
+        """The matches as a ``pyarrow.Table``, with the columns of items, or those wanted.
+
+        ``company_country`` and the other fields of the company are columns, too, and so are ``hiring_type``,
+        ``job_function``, ``seniority``, ``employment_type`` and ``work_arrangement``.
+        """
+    def to_polars(self, columns: Sequence[str] | None = None) -> polars.DataFrame:
+        """The matches as a ``polars.DataFrame``; columns as for ``to_arrow``."""
+    def to_pandas(self, columns: Sequence[str] | None = None) -> pandas.DataFrame:
+        """The matches as a ``pandas.DataFrame``; columns as for ``to_arrow``. Needs pyarrow, too.
+
+        ``date`` is an instant at midnight, as pandas has days; ``company_employees`` and ``company_founded_year`` are
+        whole numbers that may be missing.
+        """
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """All columns through Arrow's C data interface."""
+        """The columns of items through Arrow's C data interface."""
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        """Raises ``TypeError``: frames are made by ``to_pandas`` and ``to_polars``."""
+    def __len__(self) -> int: ...
+    def _repr_html_(self) -> str: ...
     def __iter__(self) -> Iterator[Item]: ...
 
 @final
@@ -367,7 +460,7 @@ class Query:
     def __new__(cls, **parameters: Unpack[_QueryParameters]) -> Query: ...
     @staticmethod
     def parse(query_string: str) -> Query:
-        """Reads a query string, within the limits of the HTTP API."""
+        """Reads a query string, or words without any ``name=``, within the limits of the HTTP API."""
     @staticmethod
     def from_str(text: str) -> Query:
         """Reads what ``str()`` of a query has written, which ``parse`` may find too long."""
@@ -404,11 +497,11 @@ class Filter:
     def __new__(cls, **parameters: Unpack[_FilterParameters]) -> Filter: ...
     @staticmethod
     def parse(query_string: str) -> Filter:
-        """Reads the filters of a query string."""
+        """Reads the filters of a query string, or words."""
     @staticmethod
     def from_str(text: str) -> Filter:
         """Reads what ``str()`` of a filter has written, which ``parse`` may find too long."""
-    def matches(self, signal: Signal, company: Company, today: date) -> bool:
+    def matches(self, signal: Signal, company: Company, today: _Today | None = None) -> bool:
         """Whether a signal of a company is found: the meaning of a filter, in plain slow code."""
     @property
     def canonical(self) -> str:
@@ -422,7 +515,7 @@ class Filter:
     def matched_words(self, title: str) -> list[tuple[int, int]]:
         """The words of a title that the filter looks for, as ranges of characters."""
     def title_words(self) -> list[str]:
-        """The words of titles that the filter looks for, analysed."""
+        """The words of titles that the filter looks for, analysed; prefix words with their star."""
     def without(self, facet: Facet) -> Filter:
         """The same filter without the part that is about a facet."""
     def __eq__(self, other: object, /) -> bool: ...
@@ -441,6 +534,9 @@ class Cursor:
     @property
     def last_id(self) -> int:
         """The last signal before the page."""
+    @property
+    def last(self) -> str:
+        """The last signal before the page, with its value if the order is by value: what ``Matches.after`` takes."""
     @property
     def order(self) -> Order:
         """The order of the walk."""
@@ -466,7 +562,7 @@ class SavedSearches:
 
     def __new__(cls) -> SavedSearches: ...
     @staticmethod
-    def for_index(snapshot: Snapshot, today: date) -> SavedSearches:
+    def for_index(snapshot: Snapshot, today: _Today | None = None) -> SavedSearches:
         """No searches yet. How frequent values are is sampled from an index, which makes matching faster."""
     def insert(self, name: str, filter: _Filter) -> Filter | None:
         """Saves a search under a name, and returns the filter that it had before."""
@@ -476,11 +572,11 @@ class SavedSearches:
         """The filter of a search."""
     def items(self) -> list[tuple[str, Filter]]:
         """The searches with their filters, in the order in which they were saved."""
-    def matches(self, signal: Signal, company: Company, today: date) -> list[str]:
+    def matches(self, signal: Signal, company: Company, today: _Today | None = None) -> list[str]:
         """The names of the searches that a signal matches, in the order in which they were saved."""
-    def matching(self, snapshot: Snapshot, since: Position | str, today: date) -> MatchedSignals:
+    def matching(self, snapshot: Snapshot, since: Position | str, today: _Today | None = None) -> MatchedSignals:
         """Which searches match what has changed since a position."""
-    def newly_matching(self, before: Snapshot, after: Snapshot, today: date) -> MatchedSignals:
+    def newly_matching(self, before: Snapshot, after: Snapshot, today: _Today | None = None) -> MatchedSignals:
         """As ``matching``, without the searches that a signal matched in the earlier snapshot."""
     def __len__(self) -> int: ...
     def __contains__(self, name: object, /) -> bool: ...
@@ -505,6 +601,7 @@ class Corpus:
     def company(self, index: int) -> Company:
         """The company of that number, from 0. Raises ``IndexError``."""
 
+__version__: Final[str]
 SAMPLE_AS_OF: Final[date]
 SAMPLE_COMPANIES: Final[str]
 SAMPLE_SIGNALS: Final[str]
@@ -517,7 +614,10 @@ def parameters() -> list[Parameter]:
     """The parameters of query strings."""
 
 def terms(text: str) -> list[str]:
-    """The terms of a text, in order: as titles and filters are analysed."""
+    """The terms of a text, the primary forms of its words, in order: as titles and filters are analysed."""
+
+def words(text: str) -> list[list[str]]:
+    """The words of a text, in order: of each the primary form, then its alternates."""
 
 def fold_value(text: str) -> str:
     """The key by which countries, industries, funding stages and whole company names compare equal."""

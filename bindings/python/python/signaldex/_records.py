@@ -7,7 +7,7 @@ from datetime import date as _date
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-Order: TypeAlias = Literal["newest_first", "oldest_first"]
+Order: TypeAlias = Literal["newest", "oldest", "-date", "date", "-amount", "amount"]
 Facet: TypeAlias = Literal[
     "category",
     "country",
@@ -170,14 +170,6 @@ class ParameterError:
 
 
 @dataclass(frozen=True, slots=True)
-class UnknownValue:
-    """A company or a facet value of a filter that no signal has."""
-
-    parameter: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
 class CommitReport:
     """A summary of a commit."""
 
@@ -190,11 +182,12 @@ class CommitReport:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A record that was not loaded."""
+    """A fault of a record that was not loaded."""
 
     path: str
     line: int
     field: str | None
+    value: str | None
     reason: str
 
 
@@ -219,8 +212,9 @@ class LoadReport:
     rejected: int
     companies_rejected: int
     signals_without_company: int
+    nulled: int
     rejections: list[Rejected]
-    """The first hundred of the rejected records."""
+    """The faults of the first hundred rejected records."""
     unknown_fields: list[UnknownField]
 
 
@@ -293,7 +287,10 @@ class Explanation:
     """How a query was answered. ``str()`` of it is meant for terminals."""
 
     query: str
-    unknown: list[UnknownValue]
+    companies: dict[str, list[str]]
+    """The slugs of the companies that each item of ``companies`` is."""
+    hints: list[str]
+    """What was probably meant, for people."""
     segments: list[SegmentExplanation]
     matches: int
     page_length: int

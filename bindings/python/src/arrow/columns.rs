@@ -1,199 +1,216 @@
-//! The columns of matches, and how they are filled.
+//! The columns of matches: the library's, by the names of the dataclasses' fields, and how they are filled.
 
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
-    Date32Builder, Float64Builder, StringBuilder, TimestampMicrosecondBuilder, UInt64Builder,
+    Date32Builder, Float64Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder,
+    UInt64Builder,
 };
-use arrow_schema::{DataType, Field, TimeUnit};
-use signaldex::{Currency, Item};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use signaldex::json::{CSV_COLUMNS, ColumnSource, ColumnType, ColumnValue, SignalColumns};
+use signaldex::text::nearest_name;
 use time::{Date, UtcDateTime};
 
+use crate::arguments::{self, list_of};
+
 /// What every instant is in.
-pub(super) const UTC: &str = "UTC";
+const UTC: &str = "UTC";
 
 /// The days from 0000-12-31, which is day 0 of the Julian count that `time` gives, to 1970-01-01.
 const UNIX_EPOCH: i32 = 2_440_588;
 
-/// A column: its name, and where its values are in an item.
-#[derive(Clone, Copy)]
-pub(super) struct ColumnKind {
-    pub(super) name: &'static str,
-    value: FieldGetter,
+/// The name of a column in Python: that of the dataclass's field, with the name of an outer record before it.
+pub(crate) fn python_name(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 4);
+    for letter in name.strip_prefix("hiring.").unwrap_or(name).chars() {
+        if letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(match letter {
+            '.' => '_',
+            _ => letter.to_ascii_lowercase(),
+        });
+    }
+    snake
 }
 
-#[derive(Clone, Copy)]
-enum FieldGetter {
-    Id,
-    /// A text that every signal has.
-    Text(for<'i> fn(&'i Item<'_>) -> &'i str),
-    OptionalText(for<'i> fn(&'i Item<'_>) -> Option<&'i str>),
-    Date(fn(&Item<'_>) -> Option<Date>),
-    Instant(fn(&Item<'_>) -> Option<UtcDateTime>),
-    Amount(fn(&Item<'_>) -> Option<f64>),
+/// The names of columns, as an argument.
+pub(crate) struct ColumnNames(pub(super) Vec<String>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for ColumnNames {
+    type Error = PyErr;
+
+    fn extract(names: Borrowed<'a, 'py, PyAny>) -> PyResult<ColumnNames> {
+        let read = list_of(&names, |name| name.extract::<String>());
+        let read = read.map_err(|error| arguments::named(names.py(), "columns", error));
+        read.map(ColumnNames)
+    }
 }
 
-const fn column(name: &'static str, value: FieldGetter) -> ColumnKind {
-    ColumnKind { name, value }
+/// Columns that were chosen.
+#[derive(Clone)]
+pub(crate) struct ChosenColumns {
+    columns: SignalColumns,
+    /// Their names in Python.
+    pub(crate) names: Vec<String>,
 }
 
-/// The columns of an item, in its order, with the names of the dataclasses' fields.
-pub(super) const COLUMNS: [ColumnKind; 17] = {
-    use FieldGetter as G;
-    [
-        column("id", G::Id),
-        column("slug", G::Text(|item| &item.signal.slug)),
-        column("title", G::Text(|item| &item.signal.title)),
-        column(
-            "evidence",
-            G::OptionalText(|item| item.signal.evidence.as_deref()),
-        ),
-        column(
-            "category",
-            G::OptionalText(|item| item.signal.category.as_deref()),
-        ),
-        column("date", G::Date(|item| item.signal.date)),
-        column("published_at", G::Instant(|item| item.signal.published_at)),
-        column("updated_at", G::Instant(|item| item.signal.updated_at)),
-        column("company_slug", G::Text(|item| &item.signal.company_slug)),
-        column("company_name", G::Text(|item| &item.company_name)),
-        column(
-            "activity_url",
-            G::OptionalText(|item| item.signal.activity_url.as_deref()),
-        ),
-        column(
-            "author_name",
-            G::OptionalText(|item| item.signal.author_name.as_deref()),
-        ),
-        column(
-            "author_title",
-            G::OptionalText(|item| item.signal.author_title.as_deref()),
-        ),
-        column(
-            "author_url",
-            G::OptionalText(|item| item.signal.author_url.as_deref()),
-        ),
-        column(
-            "funding_stage",
-            G::OptionalText(|item| item.signal.funding.as_ref()?.stage.as_deref()),
-        ),
-        column(
-            "funding_amount",
-            G::Amount(|item| item.signal.funding.as_ref()?.amount),
-        ),
-        column(
-            "funding_currency",
-            G::OptionalText(|item| {
-                item.signal
-                    .funding
-                    .as_ref()?
-                    .currency
-                    .as_ref()
-                    .map(Currency::as_str)
-            }),
-        ),
-    ]
-};
-
-impl ColumnKind {
-    pub(super) fn field(self) -> Field {
-        let (data_type, is_nullable) = match self.value {
-            FieldGetter::Id => (DataType::UInt64, false),
-            FieldGetter::Text(_) => (DataType::Utf8, false),
-            FieldGetter::OptionalText(_) => (DataType::Utf8, true),
-            FieldGetter::Date(_) => (DataType::Date32, true),
-            FieldGetter::Instant(_) => (
-                DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())),
-                true,
-            ),
-            FieldGetter::Amount(_) => (DataType::Float64, true),
+impl ChosenColumns {
+    /// The columns of these names, in their order; those of an item where there are none.
+    pub(crate) fn of(names: Option<ColumnNames>) -> PyResult<ChosenColumns> {
+        let all: Vec<(String, &str)> = SignalColumns::all()
+            .names()
+            .map(|name| (python_name(name), name))
+            .collect();
+        let chosen = match names {
+            None => CSV_COLUMNS.to_vec(),
+            Some(ColumnNames(names)) if names.is_empty() => {
+                return Err(PyValueError::new_err(
+                    "columns: at least one column is wanted",
+                ));
+            }
+            Some(ColumnNames(names)) => names
+                .iter()
+                .map(|name| {
+                    let known = all.iter().find(|(python, _)| python == name);
+                    known
+                        .map(|(_, name)| *name)
+                        .ok_or_else(|| unknown(name, &all))
+                })
+                .collect::<PyResult<_>>()?,
         };
-        Field::new(self.name, data_type, is_nullable)
+        let columns = SignalColumns::parse(&chosen.join(","));
+        let columns =
+            columns.map_err(|error| PyValueError::new_err(format!("columns: {error}")))?;
+        Ok(ChosenColumns {
+            names: columns.names().map(python_name).collect(),
+            columns,
+        })
     }
 
-    /// Whether its values are in a record; the id is known without reading it.
-    pub(super) fn needs_record(self) -> bool {
-        !matches!(self.value, FieldGetter::Id)
+    /// Whether the ids are all that is wanted, for which no record is read.
+    pub(crate) fn are_ids(&self) -> bool {
+        self.columns.names().eq(["id"])
     }
 
-    pub(super) fn builder(self, rows: usize) -> ColumnBuilder {
-        let values = match self.value {
-            FieldGetter::Id => ValueBuilder::Id(UInt64Builder::with_capacity(rows)),
-            FieldGetter::Text(get) => {
-                ValueBuilder::Text(StringBuilder::with_capacity(rows, 0), get)
-            }
-            FieldGetter::OptionalText(get) => {
-                ValueBuilder::OptionalText(StringBuilder::with_capacity(rows, 0), get)
-            }
-            FieldGetter::Date(get) => ValueBuilder::Date(Date32Builder::with_capacity(rows), get),
-            FieldGetter::Instant(get) => {
-                let builder = TimestampMicrosecondBuilder::with_capacity(rows);
-                ValueBuilder::Instant(builder.with_timezone(UTC), get)
-            }
-            FieldGetter::Amount(get) => {
-                ValueBuilder::Amount(Float64Builder::with_capacity(rows), get)
-            }
-        };
-        ColumnBuilder(values)
+    pub(crate) fn need_company(&self) -> bool {
+        self.columns.need_company()
+    }
+
+    pub(crate) fn values<'s>(&self, source: ColumnSource<'s>) -> Vec<ColumnValue<'s>> {
+        self.columns.values(source)
+    }
+
+    pub(super) fn schema(&self) -> Schema {
+        let types = self.columns.types().zip(&self.names);
+        let fields = types.map(|(column_type, name)| {
+            // Of the other types, only a reader of records could tell whether a value may be missing.
+            let is_nullable = column_type != ColumnType::Id;
+            Field::new(name, data_type(column_type), is_nullable)
+        });
+        Schema::new(fields.collect::<Vec<_>>())
+    }
+
+    pub(super) fn builders(&self, rows: usize) -> Vec<ColumnBuilder> {
+        let types = self.columns.types();
+        types
+            .map(|column_type| ColumnBuilder::of(column_type, rows))
+            .collect()
+    }
+}
+
+fn unknown(name: &str, all: &[(String, &str)]) -> PyErr {
+    let names: Vec<&str> = all.iter().map(|(python, _)| &**python).collect();
+    let hint = match nearest_name(name, names.iter().copied()) {
+        Some(nearest) => format!("did you mean {nearest}?"),
+        None => format!("they are {}", names.join(", ")),
+    };
+    PyValueError::new_err(format!("columns: {name:?} is not a column; {hint}"))
+}
+
+fn data_type(column_type: ColumnType) -> DataType {
+    match column_type {
+        ColumnType::Id => DataType::UInt64,
+        ColumnType::Text => DataType::Utf8,
+        ColumnType::Day => DataType::Date32,
+        ColumnType::Instant => DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())),
+        ColumnType::Whole => DataType::Int64,
+        ColumnType::Amount => DataType::Float64,
     }
 }
 
 /// A column under construction.
-pub(super) struct ColumnBuilder(ValueBuilder);
-
-enum ValueBuilder {
+pub(super) enum ColumnBuilder {
     Id(UInt64Builder),
-    Text(StringBuilder, for<'i> fn(&'i Item<'_>) -> &'i str),
-    OptionalText(StringBuilder, for<'i> fn(&'i Item<'_>) -> Option<&'i str>),
-    Date(Date32Builder, fn(&Item<'_>) -> Option<Date>),
-    Instant(
-        TimestampMicrosecondBuilder,
-        fn(&Item<'_>) -> Option<UtcDateTime>,
-    ),
-    Amount(Float64Builder, fn(&Item<'_>) -> Option<f64>),
+    Text(StringBuilder),
+    Day(Date32Builder),
+    Instant(TimestampMicrosecondBuilder),
+    Whole(Int64Builder),
+    Amount(Float64Builder),
 }
 
 impl ColumnBuilder {
-    /// Appends the value of an item; returns the bytes of its text.
-    pub(super) fn append(&mut self, item: &Item<'_>) -> usize {
-        match &mut self.0 {
-            ValueBuilder::Id(builder) => builder.append_value(item.signal.id.get()),
-            ValueBuilder::Text(builder, get) => {
-                let text = get(item);
+    fn of(column_type: ColumnType, rows: usize) -> ColumnBuilder {
+        match column_type {
+            ColumnType::Id => ColumnBuilder::Id(UInt64Builder::with_capacity(rows)),
+            ColumnType::Text => ColumnBuilder::Text(StringBuilder::with_capacity(rows, 0)),
+            ColumnType::Day => ColumnBuilder::Day(Date32Builder::with_capacity(rows)),
+            ColumnType::Instant => {
+                let builder = TimestampMicrosecondBuilder::with_capacity(rows);
+                ColumnBuilder::Instant(builder.with_timezone(UTC))
+            }
+            ColumnType::Whole => ColumnBuilder::Whole(Int64Builder::with_capacity(rows)),
+            ColumnType::Amount => ColumnBuilder::Amount(Float64Builder::with_capacity(rows)),
+        }
+    }
+
+    /// Appends a value of the column's type, or null; returns the bytes of its text.
+    pub(super) fn append(&mut self, value: ColumnValue<'_>) -> usize {
+        match (self, value) {
+            (ColumnBuilder::Id(builder), ColumnValue::Id(id)) => builder.append_value(id.get()),
+            (ColumnBuilder::Text(builder), ColumnValue::Text(text)) => {
                 builder.append_value(text);
                 return text.len();
             }
-            ValueBuilder::OptionalText(builder, get) => {
-                let text = get(item);
-                builder.append_option(text);
-                return text.map_or(0, str::len);
+            (ColumnBuilder::Day(builder), ColumnValue::Day(date)) => {
+                builder.append_value(days(date));
             }
-            ValueBuilder::Date(builder, get) => builder.append_option(get(item).map(days)),
-            ValueBuilder::Instant(builder, get) => {
-                builder.append_option(get(item).map(microseconds))
+            (ColumnBuilder::Instant(builder), ColumnValue::Instant(instant)) => {
+                builder.append_value(microseconds(instant));
             }
-            ValueBuilder::Amount(builder, get) => builder.append_option(get(item)),
+            (ColumnBuilder::Whole(builder), ColumnValue::Whole(number)) => {
+                builder.append_value(number);
+            }
+            (ColumnBuilder::Amount(builder), ColumnValue::Amount(amount)) => {
+                builder.append_value(amount);
+            }
+            (builder, _) => builder.append_null(),
         }
         0
     }
 
-    /// Appends an id to the column of ids; others are left as they are.
-    pub(super) fn append_id(&mut self, id: u64) {
-        if let ValueBuilder::Id(builder) = &mut self.0 {
-            builder.append_value(id);
+    fn append_null(&mut self) {
+        match self {
+            ColumnBuilder::Id(builder) => builder.append_null(),
+            ColumnBuilder::Text(builder) => builder.append_null(),
+            ColumnBuilder::Day(builder) => builder.append_null(),
+            ColumnBuilder::Instant(builder) => builder.append_null(),
+            ColumnBuilder::Whole(builder) => builder.append_null(),
+            ColumnBuilder::Amount(builder) => builder.append_null(),
         }
     }
 
     pub(super) fn finish(&mut self) -> ArrayRef {
-        match &mut self.0 {
-            ValueBuilder::Id(builder) => Arc::new(builder.finish()),
-            ValueBuilder::Text(builder, _) | ValueBuilder::OptionalText(builder, _) => {
-                Arc::new(builder.finish())
-            }
-            ValueBuilder::Date(builder, _) => Arc::new(builder.finish()),
-            ValueBuilder::Instant(builder, _) => Arc::new(builder.finish()),
-            ValueBuilder::Amount(builder, _) => Arc::new(builder.finish()),
+        match self {
+            ColumnBuilder::Id(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Text(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Day(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Instant(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Whole(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Amount(builder) => Arc::new(builder.finish()),
         }
     }
 }

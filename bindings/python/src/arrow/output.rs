@@ -1,17 +1,18 @@
-//! Matches as a stream of record batches.
+//! Matches and pages as a stream of record batches.
 
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use self_cell::self_cell;
-use signaldex::{Matches, SignalId, Snapshot};
+use signaldex::json::{ColumnSource, ColumnValue};
+use signaldex::{Found, Item, Page, SignalId, Snapshot};
 
-use super::columns::{COLUMNS, ColumnBuilder, ColumnKind};
+use super::columns::{ChosenColumns, ColumnBuilder, ColumnNames};
 use crate::stream::MatchOptions;
 
 /// Rows of a batch, unless the caller says otherwise: enough that what a batch costs is lost among its rows,
@@ -23,49 +24,36 @@ const BATCH_BYTES_MAX: usize = 1 << 28;
 
 pub(super) const CAPSULE_NAME: &std::ffi::CStr = c"arrow_array_stream";
 
+/// What a stream is of.
+#[derive(Clone)]
+pub(crate) enum Streamed {
+    Matches(Box<MatchOptions>),
+    Page(Page, Arc<Snapshot>),
+}
+
 /// Matches as an Arrow stream: ``polars.DataFrame(stream)``, ``pyarrow.table(stream)``.
 #[pyclass(name = "ArrowStream", module = "signaldex", frozen)]
 pub(crate) struct PyArrowStream {
-    wanted: MatchOptions,
-    columns: Vec<ColumnKind>,
+    streamed: Streamed,
+    columns: ChosenColumns,
     batch_rows: usize,
 }
 
 impl PyArrowStream {
     pub(crate) fn new(
-        wanted: &MatchOptions,
-        names: Option<&[String]>,
+        streamed: Streamed,
+        names: Option<ColumnNames>,
         batch_rows: usize,
     ) -> PyResult<PyArrowStream> {
         if batch_rows == 0 {
             return Err(PyValueError::new_err("a batch has at least one row"));
         }
         Ok(PyArrowStream {
-            wanted: wanted.clone(),
-            columns: columns_of(names)?,
+            streamed,
+            columns: ChosenColumns::of(names)?,
             batch_rows,
         })
     }
-}
-
-/// The columns of these names, in their order; all of them where there are none.
-fn columns_of(names: Option<&[String]>) -> PyResult<Vec<ColumnKind>> {
-    let Some(names) = names else {
-        return Ok(COLUMNS.to_vec());
-    };
-    let column = |name: &String| {
-        let known = COLUMNS.iter().find(|column| column.name == name);
-        known.copied().ok_or_else(|| {
-            let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
-            let names = names.join(", ");
-            PyValueError::new_err(format!("{name:?} is not a column; they are {names}"))
-        })
-    };
-    let columns: Vec<ColumnKind> = names.iter().map(column).collect::<PyResult<_>>()?;
-    if columns.is_empty() {
-        return Err(PyValueError::new_err("at least one column is wanted"));
-    }
-    Ok(columns)
 }
 
 #[pymethods]
@@ -78,17 +66,54 @@ impl PyArrowStream {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let reader = BatchReader::new(&self.wanted, self.columns.clone(), self.batch_rows);
+        let reader = BatchReader::new(&self.streamed, self.columns.clone(), self.batch_rows);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, CAPSULE_NAME)
     }
 }
 
+type BoxedBatches<'a, T> = Box<dyn Iterator<Item = signaldex::Result<T>> + Send + 'a>;
+
 /// Where the rows of a stream come from.
 enum RowSource<'a> {
-    Items(Box<Matches<'a>>),
+    Items(BoxedBatches<'a, Item<'a>>),
+    /// Where columns are the company's.
+    Found(BoxedBatches<'a, Found<'a>>),
     /// Where only ids are wanted, no record is read.
-    Ids(Box<dyn Iterator<Item = signaldex::Result<SignalId>> + Send + 'a>),
+    Ids(BoxedBatches<'a, SignalId>),
+}
+
+impl<'a> RowSource<'a> {
+    fn of(streamed: &Streamed, columns: &ChosenColumns, snapshot: &'a Snapshot) -> RowSource<'a> {
+        match streamed {
+            Streamed::Matches(wanted) => {
+                let matches = wanted.matches(snapshot);
+                if columns.are_ids() {
+                    RowSource::Ids(Box::new(matches.ids()))
+                } else if columns.need_company() {
+                    RowSource::Found(Box::new(matches.with_companies()))
+                } else {
+                    RowSource::Items(Box::new(matches))
+                }
+            }
+            Streamed::Page(page, _) if columns.are_ids() => {
+                let ids: Vec<SignalId> = page.ids().collect();
+                RowSource::Ids(Box::new(ids.into_iter().map(Ok)))
+            }
+            Streamed::Page(page, _) if columns.need_company() => {
+                RowSource::Found(each(snapshot.records_with_companies(page)))
+            }
+            Streamed::Page(page, _) => RowSource::Items(each(snapshot.records(page))),
+        }
+    }
+}
+
+/// Each of some records, or the error.
+fn each<'a, T: Send + 'a>(records: signaldex::Result<Vec<T>>) -> BoxedBatches<'a, T> {
+    match records {
+        Ok(records) => Box::new(records.into_iter().map(Ok)),
+        Err(error) => Box::new(std::iter::once(Err(error))),
+    }
 }
 
 self_cell!(
@@ -102,39 +127,34 @@ self_cell!(
 /// Reads matches batch by batch, on whatever thread the consumer calls it; it needs no interpreter.
 struct BatchReader {
     rows: RowsCell,
-    columns: Vec<ColumnKind>,
+    columns: ChosenColumns,
     schema: SchemaRef,
     batch_rows: usize,
 }
 
 impl BatchReader {
-    fn new(wanted: &MatchOptions, columns: Vec<ColumnKind>, batch_rows: usize) -> BatchReader {
-        let needs_records = columns.iter().any(|column| column.needs_record());
-        let rows = RowsCell::new(Arc::clone(&wanted.snapshot), |snapshot| {
-            let matches = wanted.matches(snapshot);
-            if needs_records {
-                RowSource::Items(Box::new(matches))
-            } else {
-                RowSource::Ids(Box::new(matches.ids()))
-            }
+    fn new(streamed: &Streamed, columns: ChosenColumns, batch_rows: usize) -> BatchReader {
+        let snapshot = match streamed {
+            Streamed::Matches(wanted) => &wanted.snapshot,
+            Streamed::Page(_, snapshot) => snapshot,
+        };
+        let rows = RowsCell::new(Arc::clone(snapshot), |snapshot| {
+            RowSource::of(streamed, &columns, snapshot)
         });
-        let fields: Vec<_> = columns.iter().map(|column| column.field()).collect();
         BatchReader {
             rows,
+            schema: Arc::new(columns.schema()),
             columns,
-            schema: Arc::new(Schema::new(fields)),
             batch_rows,
         }
     }
 
     /// The next batch; one without rows after the last.
     fn read(&mut self) -> Result<RecordBatch, ArrowError> {
-        let columns = self.columns.iter();
-        let capacity = self.batch_rows.min(BATCH_ROWS);
-        let mut builders: Vec<_> = columns.map(|column| column.builder(capacity)).collect();
-        let batch_rows = self.batch_rows;
+        let mut builders = self.columns.builders(self.batch_rows.min(BATCH_ROWS));
+        let (columns, batch_rows) = (&self.columns, self.batch_rows);
         self.rows
-            .with_dependent_mut(|_, rows| fill(&mut builders, rows, batch_rows))?;
+            .with_dependent_mut(|_, rows| fill(&mut builders, columns, rows, batch_rows))?;
         let columns = builders.iter_mut().map(ColumnBuilder::finish).collect();
         RecordBatch::try_new(Arc::clone(&self.schema), columns)
     }
@@ -143,28 +163,38 @@ impl BatchReader {
 /// Appends rows to all columns until a batch is full.
 fn fill(
     builders: &mut [ColumnBuilder],
+    columns: &ChosenColumns,
     rows: &mut RowSource<'_>,
     batch_rows: usize,
 ) -> Result<(), ArrowError> {
+    let mut bytes = 0;
+    let mut append = |source: ColumnSource<'_>| {
+        for (builder, value) in builders.iter_mut().zip(columns.values(source)) {
+            bytes += builder.append(value);
+        }
+        bytes > BATCH_BYTES_MAX
+    };
     match rows {
-        RowSource::Ids(ids) => {
-            for id in ids.take(batch_rows) {
-                let id = id.map_err(external)?;
-                for builder in &mut *builders {
-                    builder.append_id(id.get());
+        RowSource::Items(items) => {
+            for item in items.take(batch_rows) {
+                if append(ColumnSource::from(&item.map_err(external)?)) {
+                    break;
                 }
             }
         }
-        RowSource::Items(items) => {
-            let mut bytes = 0;
-            for item in items.take(batch_rows) {
-                let item = item.map_err(external)?;
-                for builder in &mut *builders {
-                    bytes += builder.append(&item);
-                }
-                if bytes > BATCH_BYTES_MAX {
+        RowSource::Found(found) => {
+            for found in found.take(batch_rows) {
+                if append(ColumnSource::from(&found.map_err(external)?)) {
                     break;
                 }
+            }
+        }
+        RowSource::Ids(ids) => {
+            for id in ids.take(batch_rows) {
+                let id = ColumnValue::Id(id.map_err(external)?);
+                builders.iter_mut().for_each(|builder| {
+                    builder.append(id);
+                });
             }
         }
     }

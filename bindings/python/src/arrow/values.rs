@@ -10,7 +10,8 @@ use arrow_array::{
     Array, ArrayRef, Date32Array, Date64Array, LargeStringArray, StringArray, StringViewArray,
 };
 use arrow_schema::{DataType, TimeUnit};
-use signaldex::{ParseIdError, SignalId};
+use signaldex::json::{Cell, CellOptions, FieldType, Value, read_cell};
+use signaldex::{Currency, SignalId};
 use time::{Date, UtcDateTime};
 
 use super::columns::date_of;
@@ -101,6 +102,24 @@ impl<'b> ArrowColumn<'b> {
         }
     }
 
+    /// What a text means in a field of a type, as a string of JSON does; `None` in a column of another type.
+    fn read_text(
+        &self,
+        row: usize,
+        field_type: FieldType,
+    ) -> Option<Result<Option<Value<'b>>, String>> {
+        if !matches!(self, ArrowColumn::Text(_) | ArrowColumn::Dictionary(..)) {
+            return None;
+        }
+        let cell = self
+            .text(row)
+            .map(|text| text.map_or(Cell::Empty, Cell::JsonString));
+        Some(cell.and_then(|cell| {
+            let value = read_cell(field_type, cell, &CellOptions::default());
+            value.map_err(|fault| fault.to_string())
+        }))
+    }
+
     fn whole(&self, row: usize) -> Result<Option<i128>, String> {
         match self {
             ArrowColumn::Null => Ok(None),
@@ -119,7 +138,14 @@ impl<'b> ArrowColumn<'b> {
         }
     }
 
-    pub(super) fn number(&self, row: usize) -> Result<Option<i64>, String> {
+    /// A whole number; a text is read as the type of its field says.
+    pub(super) fn number(&self, row: usize, of_text: FieldType) -> Result<Option<i64>, String> {
+        if let Some(value) = self.read_text(row, of_text) {
+            return Ok(match value? {
+                Some(Value::WholeNumber(number)) => Some(number),
+                _ => None,
+            });
+        }
         let number = self.whole(row)?;
         let number = number.map(|number| i64::try_from(number).map_err(|_| out_of_range()));
         number.transpose()
@@ -127,12 +153,11 @@ impl<'b> ArrowColumn<'b> {
 
     /// An id: a number, or its digits.
     pub(super) fn id(&self, row: usize) -> Result<Option<SignalId>, String> {
-        if matches!(self, ArrowColumn::Text(_) | ArrowColumn::Dictionary(..)) {
-            let parse = |text: &str| {
-                text.parse()
-                    .map_err(|error: ParseIdError| error.to_string())
-            };
-            return self.text(row)?.map(parse).transpose();
+        if let Some(value) = self.read_text(row, FieldType::Id) {
+            return Ok(match value? {
+                Some(Value::Id(id)) => Some(id),
+                _ => None,
+            });
         }
         let id = self.whole(row)?.map(|number| {
             let number = u64::try_from(number).ok();
@@ -141,14 +166,27 @@ impl<'b> ArrowColumn<'b> {
         id.transpose()
     }
 
-    pub(super) fn amount(&self, row: usize) -> Result<Option<f64>, String> {
-        match self {
-            ArrowColumn::Float(array) => Ok(Some(float(array, row))),
-            _ => Ok(self.whole(row)?.map(|number| number as f64)),
+    /// An amount, and the currency that stands beside it in a text.
+    pub(super) fn amount(&self, row: usize) -> Result<Option<(f64, Option<Currency>)>, String> {
+        if let Some(value) = self.read_text(row, FieldType::Amount) {
+            return Ok(match value? {
+                Some(Value::Amount(amount, currency)) => Some((amount, currency)),
+                _ => None,
+            });
         }
+        Ok(match self {
+            ArrowColumn::Float(array) => Some((float(array, row), None)),
+            _ => self.whole(row)?.map(|number| (number as f64, None)),
+        })
     }
 
     pub(super) fn instant(&self, row: usize) -> Result<Option<UtcDateTime>, String> {
+        if let Some(value) = self.read_text(row, FieldType::Instant) {
+            return Ok(match value? {
+                Some(Value::Instant(instant)) => Some(instant),
+                _ => None,
+            });
+        }
         let instant = self.nanoseconds(row)?.map(|nanoseconds| {
             UtcDateTime::from_unix_timestamp_nanos(nanoseconds).map_err(|_| out_of_range())
         });
@@ -157,6 +195,12 @@ impl<'b> ArrowColumn<'b> {
 
     /// A date; an instant is one where it is midnight.
     pub(super) fn date(&self, row: usize) -> Result<Option<Date>, String> {
+        if let Some(value) = self.read_text(row, FieldType::Day) {
+            return Ok(match value? {
+                Some(Value::Day(day)) => Some(day),
+                _ => None,
+            });
+        }
         let days = match self {
             ArrowColumn::Days(array) => Some(i128::from(array.value(row))),
             _ => match self.nanoseconds(row)? {

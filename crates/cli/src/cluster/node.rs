@@ -24,7 +24,7 @@ pub(crate) struct ClusterOptions {
         env = "SIGNALDEX_CLUSTER"
     )]
     cluster: Option<PathBuf>,
-    /// The name of this node in the cluster's file
+    /// The name of this node: one in the cluster's file, or any that no other node has where the file names seeds
     #[arg(
         long,
         value_name = "NAME",
@@ -40,9 +40,19 @@ pub(crate) struct ClusterOptions {
         env = "SIGNALDEX_SHARD_CACHE"
     )]
     shard_cache: PathBuf,
-    /// The address on which this node answers the others; by default its address in the cluster's file
+    /// The address on which this node answers the others; by default its address in the cluster's file, or else
+    /// --advertise-addr
     #[arg(long, value_name = "ADDR", env = "SIGNALDEX_WORKER_ADDR")]
     worker_addr: Option<SocketAddr>,
+    /// Where the others reach it, where the cluster's file names seeds; by default --worker-addr
+    #[arg(long, value_name = "HOST:PORT", env = "SIGNALDEX_ADVERTISE_ADDR")]
+    advertise_addr: Option<String>,
+    /// Where this node stands: replicas of a shard are placed in different zones where there are enough
+    #[arg(long, value_name = "NAME", value_parser = parse_zone, env = "SIGNALDEX_ZONE")]
+    zone: Option<String>,
+    /// Seconds after which other nodes load the shards of one that is gone, where the cluster's file names seeds
+    #[arg(long, value_name = "SECONDS", default_value = "900", value_parser = parse_seconds, env = "SIGNALDEX_FORGET_NODE_AFTER")]
+    forget_node_after: Duration,
     /// The certificate that this node presents to others, PEM; SIGHUP makes the node read it, its key and --worker-ca
     /// again
     #[arg(
@@ -78,7 +88,7 @@ pub(crate) struct ClusterOptions {
     /// Seconds after which unanswered shards are also queried at other replicas
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_FIRST_ATTEMPT_TIMEOUT")]
     first_attempt_timeout: Duration,
-    /// Seconds between health checks of the other nodes and checks of the store
+    /// Seconds between checks of the store
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_CLUSTER_INTERVAL")]
     cluster_interval: Duration,
     /// Concurrent queries of clients, by default 8 per core; as many again may wait, further ones are
@@ -117,10 +127,15 @@ impl ClusterOptions {
             return Ok(None);
         };
         let settings = ClusterSettings::read(file)?;
-        let index = settings.index_of(name)?;
-        let address = match self.worker_addr {
-            Some(address) => address,
-            None => resolved(&settings.nodes[index].address).await?,
+        let in_file = settings.address_of(name)?;
+        let address = match (self.worker_addr, in_file.or(self.advertise_addr.as_deref())) {
+            (Some(address), _) => address,
+            (None, Some(address)) => resolved(address).await?,
+            (None, None) => {
+                return Err("the cluster's file does not say where this node listens for the others: give it \
+                            --worker-addr"
+                    .into());
+            }
         };
         let security = self.security()?;
         security.check(address, self.insecure_worker)?;
@@ -135,6 +150,9 @@ impl ClusterOptions {
             interval: self.cluster_interval,
             queries_max: self.max_queries.map_or(default.queries_max, usize::from),
             queue_time: self.queue_timeout,
+            advertised: self.advertise_addr.clone(),
+            zone: self.zone.clone(),
+            forget_after: self.forget_node_after,
             ..default
         };
         let node = Node::start(settings, name, listener, security.clone(), options).await?;
@@ -170,6 +188,11 @@ impl StartedNode {
         Ok(self.0.service(state, today, limits)?)
     }
 
+    /// Says goodbye to the other nodes. Ready when they know.
+    pub(crate) fn leave(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.0.leave()
+    }
+
     /// Waits until the node stops answering other nodes, and returns the reason.
     pub(crate) async fn stopped(self) -> Failure {
         self.0.stopped().await.into()
@@ -191,10 +214,19 @@ async fn replace_certificate(security: Security, mut hangup: Signal) {
     }
 }
 
+/// A name as nodes have them.
+fn parse_zone(text: &str) -> Result<String, String> {
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    if (1..=64).contains(&text.len()) && text.chars().all(is_allowed) {
+        return Ok(text.to_owned());
+    }
+    Err("use 1 to 64 letters, digits, -, _ and .".to_owned())
+}
+
 /// Resolves a host and port.
 async fn resolved(address: &str) -> Result<SocketAddr, Failure> {
     let found = tokio::net::lookup_host(address).await;
-    let found = found.map_err(|error| format!("nodes: {address:?} is not an address: {error}"))?;
+    let found = found.map_err(|error| format!("{address:?} is not an address: {error}"))?;
     let first = found.into_iter().next();
-    first.ok_or_else(|| format!("nodes: {address:?} has no address").into())
+    first.ok_or_else(|| format!("{address:?} has no address").into())
 }

@@ -6,6 +6,7 @@ use signaldex_cluster::{ShardFolder, ShardUpdate};
 
 use super::shard::publish;
 use crate::Failure;
+use crate::input::LoadTarget;
 use crate::stderr::{companies, counted, say, signals};
 use crate::update::{Files, Updated};
 
@@ -30,7 +31,12 @@ pub(crate) fn update_shards(
     let mut update = ShardUpdate::begin(folder)?;
     let to_delete = files.deleted_with_signals()?;
     update.will_delete(to_delete.iter().map(String::as_str));
-    let loaded = files.apply(&mut update)?;
+    let loaded = files.apply(&mut update, LoadTarget::Shards)?;
+    if files.is_check() {
+        // Without a commit the shards are as they were.
+        say(format_args!("{loaded}; nothing is changed"));
+        return Ok(());
+    }
     let report = update.commit()?;
     say(format_args!(
         "{loaded}; {} moved to another shard; deleted {} and {}; {} of {} changed",

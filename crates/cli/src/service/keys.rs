@@ -8,6 +8,8 @@ use signaldex_server::{KeyRecord, NewKey, Quotas, Scopes, State};
 use time::format_description::well_known::Rfc3339;
 use time::{Date, OffsetDateTime, UtcDateTime};
 
+use crate::shown_as::ShownAs;
+use crate::table::TableColumn;
 use crate::{Failure, source, table};
 
 /// Create, list, edit, rotate and revoke API keys
@@ -60,9 +62,8 @@ pub(crate) struct Create {
 pub(crate) struct List {
     #[command(flatten)]
     state: StateFile,
-    /// Show a table rather than JSON
-    #[arg(long)]
-    table: bool,
+    #[command(flatten)]
+    shown_as: ShownAs,
 }
 
 /// Change the settings of a key; settings that are not given stay
@@ -202,17 +203,17 @@ impl List {
     fn run(self) -> Result<(), Failure> {
         let keys = self.state.open_existing()?.keys()?;
         let lines: Vec<Value> = keys.iter().map(line).collect();
-        if self.table {
-            const COLUMNS: [&str; 7] = [
-                "id",
-                "hint",
-                "name",
-                "scopes",
-                "createdAt",
-                "expiresAt",
-                "revokedAt",
+        if self.shown_as.is_table() {
+            let columns = [
+                TableColumn::whole("id", 0),
+                TableColumn::text("hint", 2, 12, 24),
+                TableColumn::text("name", 1, 8, 24),
+                TableColumn::text("scopes", 5, 12, 32),
+                TableColumn::whole("createdAt", 6),
+                TableColumn::whole("expiresAt", 4),
+                TableColumn::whole("revokedAt", 3),
             ];
-            return table::print_values(&COLUMNS, &lines);
+            return table::print_objects(&columns, &lines);
         }
         source::print_json(&lines)
     }

@@ -21,6 +21,10 @@ pub(crate) struct Prune {
     /// The number of newest generations to keep
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     keep: u64,
+    /// The number of newest manifests of a cluster to keep: clients can follow its changes from any of these generations
+    /// on. Each is some 10 kB
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    manifests: u64,
     /// Keep everything younger than this, such as a publication in progress: a number with s, m, h or d. Below
     /// 13h, make sure that nothing is being published
     #[arg(long, value_name = "AGE", default_value = "24h", value_parser = parse_age)]
@@ -35,6 +39,7 @@ impl Prune {
         let store = Store::open(&self.store)?;
         let options = PruneOptions {
             keep: self.keep,
+            manifests: self.manifests,
             older_than: self.older_than,
             remove: self.delete,
         };

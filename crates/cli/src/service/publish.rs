@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use signaldex::replicate::{PublishOptions, Published, Store, publish};
 
 use super::block_on;
-use crate::Failure;
 use crate::stderr::say;
+use crate::{Failure, progress};
 
 /// Publish the current state of an index for replicas to follow
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,8 @@ impl Publish {
             generation: self.generation,
             repair: self.repair,
         };
-        let published = block_on(publish(&self.directory, &store, options))?;
+        let publish = || block_on(publish(&self.directory, &store, options));
+        let published = progress::phase("publishing", publish)?;
         say(line_of(&published));
         Ok(())
     }

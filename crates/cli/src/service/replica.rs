@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use signaldex::Index;
-use signaldex::replicate::{Follower, Progress, Replica, Store};
+use signaldex::replicate::{Follower, Progress, Replica, ReplicaError, ReplicaResult, Store};
 use signaldex_server::{Following, Service};
 
 use super::values::parse_seconds;
@@ -62,7 +62,7 @@ impl ReplicaOptions {
     }
 
     /// Opens an existing copy without waiting for the store; waits for the first copy otherwise.
-    async fn open_copy(&self, store: Store) -> signaldex::Result<Replica> {
+    async fn open_copy(&self, store: Store) -> ReplicaResult<Replica> {
         match Replica::open_copy(store.clone(), &self.cache)? {
             Some(replica) => {
                 let generation = replica.opening().generation;
@@ -117,7 +117,7 @@ fn report(service: &Service, progress: &Progress) {
     service.report_following(Following {
         newest: progress.newest,
         store_answered: progress.store_answered,
-        error: progress.error.as_ref().map(signaldex::Error::public_reason),
+        error: progress.error.as_ref().map(ReplicaError::public_reason),
         objects_fetched: progress.objects_fetched,
         bytes_fetched: progress.bytes_fetched,
     });

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use signaldex::{Index, sample};
 use signaldex_server::{
-    Admin, AdminSettings, AdminToken, AllowedOrigin, ApiKey, Limits, LogWriter, Server,
-    ServerLimits, Service, State, Today, serve_admin,
+    Admin, AdminSettings, AdminToken, AllowedOrigin, ApiKey, Deprecation, Limits, LogWriter,
+    Server, ServerLimits, Service, State, Today, serve_admin,
 };
 use time::Date;
 use tokio::net::TcpListener;
@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing::level_filters::LevelFilter;
 
+use super::address::ListenAddress;
 use super::keys::StateFile;
 use super::log;
 use super::replica::{OpenedReplica, ReplicaOptions};
@@ -39,9 +40,9 @@ pub(crate) struct Serve {
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     cluster: ClusterOptions,
-    /// Where to listen
-    #[arg(long, default_value = "127.0.0.1:8080", env = "SIGNALDEX_ADDR")]
-    addr: SocketAddr,
+    /// Where to listen: an address or a name, or :PORT for loopback
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080", value_parser = ListenAddress::parse, env = "SIGNALDEX_ADDR")]
+    addr: ListenAddress,
     /// Let web pages of this origin read answers, such as https://app.example; repeatable, * for all
     #[arg(
         long,
@@ -53,6 +54,12 @@ pub(crate) struct Serve {
     /// Disable POST /mcp, which offers the API as tools for agents
     #[arg(long, env = "SIGNALDEX_NO_MCP")]
     no_mcp: bool,
+    /// The day since which this version of the API is deprecated, which every answer then says
+    #[arg(long, value_name = "DATE", requires = "sunset", value_parser = source::parse_date, env = "SIGNALDEX_DEPRECATED_SINCE")]
+    deprecated_since: Option<Date>,
+    /// The day on which it ends, at least a year later
+    #[arg(long, value_name = "DATE", requires = "deprecated_since", value_parser = source::parse_date, env = "SIGNALDEX_SUNSET")]
+    sunset: Option<Date>,
     #[command(flatten)]
     admin: AdminOptions,
     #[command(flatten)]
@@ -95,10 +102,12 @@ struct AdminOptions {
     #[arg(
         long,
         alias = "metrics-addr",
+        value_name = "HOST:PORT",
         default_value = "127.0.0.1:9464",
+        value_parser = ListenAddress::parse,
         env = "SIGNALDEX_ADMIN_ADDR"
     )]
-    admin_addr: SocketAddr,
+    admin_addr: ListenAddress,
     /// A host name allowed at that address besides localhost and IP addresses; repeatable
     #[arg(
         long,
@@ -185,6 +194,22 @@ enum ServedCorpus {
 }
 
 impl ServedCorpus {
+    /// Tells others that this process is about to stop.
+    fn leave(&self) -> impl Future<Output = ()> + use<> {
+        #[cfg(feature = "cluster")]
+        let left = match self {
+            ServedCorpus::Index(_) => None,
+            ServedCorpus::Cluster(node) => Some(node.leave()),
+        };
+        #[cfg(not(feature = "cluster"))]
+        let left: Option<std::future::Ready<()>> = None;
+        async move {
+            if let Some(left) = left {
+                left.await;
+            }
+        }
+    }
+
     /// Waits until the source fails for good, and returns why.
     async fn stopped(self) -> Failure {
         match self {
@@ -201,22 +226,31 @@ impl ServedCorpus {
 impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         disable_huge_pages();
+        // Before anything is opened or announced.
+        self.deprecation()?;
         let is_json = self.log_format.is_json();
         let log = log::start(is_json)
             .map_err(|error| format!("the thread of the log cannot be started: {error}"))?;
         start_logs(self.log, is_json, log.clone());
+        // Before anything is opened, created or listened on.
+        let index = self.directory_index()?;
         let state = self.state.open()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
-        runtime.block_on(self.serve(state, log))
+        runtime.block_on(self.serve(state, log, index))
     }
 
-    async fn serve(self, state: State, log: LogWriter) -> Result<(), Failure> {
+    async fn serve(
+        self,
+        state: State,
+        log: LogWriter,
+        index: Option<Index>,
+    ) -> Result<(), Failure> {
         // Before the addresses are announced: from then on a signal has to stop it gracefully.
         let signals = count_signals(!self.has_certificate())?;
-        let listener = listen(self.addr, "--addr").await?;
-        let admin_listener = listen(self.admin.admin_addr, "--admin-addr").await?;
+        let listener = self.addr.listen("--addr").await?;
+        let admin_listener = self.admin.admin_addr.listen("--admin-addr").await?;
         let (address, admin_address) = (listener.local_addr()?, admin_listener.local_addr()?);
         let is_sample = self.directory.is_none() && !self.replica.are_given() && !self.is_node();
         // Before anything is served, since the state may be one that the sample is not for.
@@ -224,8 +258,9 @@ impl Serve {
         stderr::say(format_args!(
             "signaldex: listening on http://{address}, dashboard on http://{admin_address}/"
         ));
+        warn_of_open_dashboard(admin_address);
         let replica = self.replica.open().await?;
-        let source = self.source(replica.as_ref()).await?;
+        let source = self.source(replica.as_ref(), index).await?;
         if let Some((_, key)) = trial {
             show_trial(&key, address);
         }
@@ -267,11 +302,24 @@ impl Serve {
         if !self.cors_origin.is_empty() {
             service.allow_origins(self.cors_origin.clone());
         }
+        if let Some(deprecation) = self.deprecation()? {
+            service.set_deprecation(deprecation);
+        }
         service.allow_admin_hosts(self.admin.admin_host.clone());
         if let Some(url) = &self.admin.public_url {
             service.set_public_url(url.trim_end_matches('/'));
         }
         Ok(service)
+    }
+
+    /// The end of this version of the API, if it has one.
+    fn deprecation(&self) -> Result<Option<Deprecation>, Failure> {
+        let Some((since, sunset)) = self.deprecated_since.zip(self.sunset) else {
+            return Ok(None);
+        };
+        let deprecation = Deprecation::new(since, sunset);
+        let deprecation = deprecation.map_err(|error| format!("--sunset is {sunset}: {error}"))?;
+        Ok(Some(deprecation))
     }
 
     /// Whether this process is a node of a cluster.
@@ -291,20 +339,27 @@ impl Serve {
     }
 
     #[cfg_attr(not(feature = "cluster"), expect(clippy::unused_async))]
-    async fn source(&self, replica: Option<&OpenedReplica>) -> Result<ServedCorpus, Failure> {
+    async fn source(
+        &self,
+        replica: Option<&OpenedReplica>,
+        index: Option<Index>,
+    ) -> Result<ServedCorpus, Failure> {
         #[cfg(feature = "cluster")]
         if let Some(node) = self.cluster.open().await? {
             return Ok(ServedCorpus::Cluster(node));
         }
-        self.index(replica).map(ServedCorpus::Index)
+        let index = replica.map(OpenedReplica::index).or(index);
+        let index = index.map_or_else(sample::index, Ok)?;
+        Ok(ServedCorpus::Index(index))
     }
 
-    fn index(&self, replica: Option<&OpenedReplica>) -> Result<Index, Failure> {
-        Ok(match (replica, &self.directory) {
-            (Some(replica), _) => replica.index(),
-            (None, Some(directory)) => source::open(directory)?,
-            (None, None) => sample::index()?,
-        })
+    /// The index of the directory, if that is what is served.
+    fn directory_index(&self) -> Result<Option<Index>, Failure> {
+        let is_elsewhere = self.replica.are_given() || self.is_node();
+        let directory = self.directory.as_ref().filter(|_| !is_elsewhere);
+        directory
+            .map(|directory| source::open(directory))
+            .transpose()
     }
 
     fn today(&self, is_sample: bool) -> Today {
@@ -325,11 +380,12 @@ async fn run(
     source: ServedCorpus,
 ) -> Result<(), Failure> {
     let mut failure = None;
+    let leave = source.leave();
     // Pinned here, so that the source outlives the requests that are under way at the end.
     let mut broken = pin!(source.stopped());
     let stopped = async {
         tokio::select! {
-            () = stop => {}
+            () = stop => leave.await,
             reason = &mut broken => failure = Some(reason),
         }
     };
@@ -379,12 +435,15 @@ impl Bounds {
     }
 }
 
-/// Listens, or says which of the two addresses cannot be had and how to choose another.
-async fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, Failure> {
-    let listener = TcpListener::bind(address).await;
-    listener.map_err(|error| {
-        format!("cannot listen on {address}: {error}; {option} takes another address").into()
-    })
+/// Warns if other machines may reach the dashboard.
+fn warn_of_open_dashboard(address: SocketAddr) {
+    if !address.ip().to_canonical().is_loopback() {
+        stderr::say(format_args!(
+            "signaldex: warning: the dashboard on {address} can be reached from other machines, and its token travels \
+             without TLS; --admin-addr :{} keeps it on this one",
+            address.port()
+        ));
+    }
 }
 
 /// Lines on standard error. One that cannot be written is dropped; reporting that there would fail as

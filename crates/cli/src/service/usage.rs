@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use signaldex_server::Month;
 
 use super::keys::StateFile;
+use crate::shown_as::ShownAs;
+use crate::table::TableColumn;
 use crate::{Failure, source, table};
 
 /// Show what each key has used, as JSON or a table
@@ -14,9 +16,8 @@ pub(crate) struct UsageCommand {
     /// That month alone, as YYYY-MM
     #[arg(long, value_name = "YYYY-MM", value_parser = parse_month)]
     month: Option<Month>,
-    /// Show a table rather than JSON
-    #[arg(long)]
-    table: bool,
+    #[command(flatten)]
+    shown_as: ShownAs,
 }
 
 impl UsageCommand {
@@ -37,17 +38,17 @@ impl UsageCommand {
                 })
             })
             .collect();
-        if self.table {
-            const COLUMNS: [&str; 7] = [
-                "month",
-                "keyId",
-                "name",
-                "signals",
-                "activities",
-                "companies",
-                "freeAnswers",
+        if self.shown_as.is_table() {
+            let columns = [
+                TableColumn::whole("month", 1),
+                TableColumn::text("keyId", 2, 8, 12),
+                TableColumn::text("name", 0, 8, 24),
+                TableColumn::number("signals", 3),
+                TableColumn::number("activities", 4),
+                TableColumn::number("companies", 5),
+                TableColumn::number("freeAnswers", 6),
             ];
-            return table::print_values(&COLUMNS, &lines);
+            return table::print_objects(&columns, &lines);
         }
         source::print_json(&lines)
     }

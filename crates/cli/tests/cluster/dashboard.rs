@@ -67,6 +67,18 @@ fn the_dashboard_and_the_metrics_name_nodes_and_shards() {
     let node = &cluster.nodes[0];
     assert_eq!(node.metric("signaldex_cluster_node_alive{node=\"two\"}"), 1);
     assert_eq!(node.metric("signaldex_cluster_shards_unavailable"), 0);
+    // A page needs the shards of others, so that there is a plan on one of them, and nothing is under way.
+    assert_eq!(node.get("/api/v1/signals?limit=50").status, 200);
+    let page_after = page();
+    let plans = ["two", "three"].map(|name| row(&page_after, name)[7].clone());
+    assert!(
+        plans.iter().any(|plan| plan.ends_with("s, 0 under way")),
+        "{plans:?}"
+    );
+    assert_eq!(row(&page_after, "one")[7], "–");
+    assert_eq!(node.metric("signaldex_cluster_shed_total"), 0);
+    let retried = node.metric("signaldex_cluster_questions_retried_total");
+    assert_eq!(retried, 0);
 
     cluster.nodes[1].signal("KILL");
     cluster.nodes[2].signal("KILL");

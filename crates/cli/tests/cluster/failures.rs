@@ -85,9 +85,47 @@ fn a_stopped_node_with_a_replica_costs_no_answer() {
     ask(&cluster.nodes[1], &expected(&whole), 2);
 }
 
+#[test]
+fn a_question_to_a_slow_node_is_soon_asked_of_others_within_a_budget() {
+    let fixture = Fixture::new();
+    // Too long for what follows: only second attempts are as early.
+    let shape = Shape {
+        deadline: 60.0,
+        first_attempt_timeout: 30.0,
+        ..Shape::with_replicas(2)
+    };
+    let (whole, mut cluster) = start(&fixture, shape);
+    let right = expected(&whole);
+    let hedged =
+        |cluster: &Cluster| cluster.nodes[0].metric("signaldex_cluster_questions_hedged_total");
+    // Times of one period count in the next.
+    let mut rounds = 0;
+    // The budget may be used up on a busy machine.
+    let was_asked_soon = (0..5).any(|_| {
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_secs(11) {
+            ask(&cluster.nodes[0], &right, 1);
+            rounds += 1;
+        }
+        let before = hedged(&cluster);
+        cluster.nodes[1].signal("STOP");
+        let longest = ask(&cluster.nodes[0], &right, 1);
+        cluster.nodes[1].signal("CONT");
+        rounds += 1;
+        println!("after {rounds} rounds and {before} second attempts: {longest:?}");
+        hedged(&cluster) > before
+    });
+    assert!(was_asked_soon);
+    // A page with a number takes two questions to each of two nodes.
+    let questions = rounds * (TARGETS.len() as u64 + 1) * 2;
+    let after = hedged(&cluster);
+    assert!(after * 20 <= questions, "{after} of {questions}");
+}
+
 /// The shards that only the second node holds.
 fn lost_shards() -> Vec<u32> {
-    let is_lost = |shard: &u32| holders(*shard, SHARDS, &NAMES, 1) == [1];
+    let nodes = NAMES.map(|name| (name, ""));
+    let is_lost = |shard: &u32| holders(*shard, SHARDS, &nodes, 1) == [1];
     (0..SHARDS).filter(is_lost).collect()
 }
 

@@ -66,6 +66,11 @@ impl Fixture {
         let (signals, seed) = (signals.to_string(), seed.to_string());
         let arguments = ["generate", "--signals", &signals, "--seed", &seed, "--out"];
         run(program().args(arguments).arg(self.path(name)));
+        self.build(name);
+    }
+
+    /// The index of all of a corpus.
+    pub(crate) fn build(&self, name: &str) {
         run(self.with_corpus(name).arg("--out").arg(self.whole(name)));
     }
 
@@ -197,6 +202,10 @@ impl Served {
             );
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address.expect("an address")
     }
 
     pub(crate) fn get(&self, target: &str) -> Response {

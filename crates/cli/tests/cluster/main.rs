@@ -1,11 +1,14 @@
 //! A cluster of real processes on loopback, compared with one index of everything.
 
 mod agreement;
+mod awkward_pairs;
 mod dashboard;
 mod failures;
+mod feed;
 mod fixture;
 mod generations;
 mod load;
+mod membership;
 mod plans;
 mod restart;
 mod silence;
@@ -14,6 +17,8 @@ mod updates;
 mod usage;
 mod worker;
 
+#[path = "../../../../tests/engine/awkward.rs"]
+mod awkward;
 #[path = "../../../server/tests/service/client.rs"]
 #[allow(dead_code)]
 mod client;
@@ -26,3 +31,6 @@ mod questions;
 #[path = "../../../../src/fixtures/random.rs"]
 #[allow(dead_code)]
 mod random;
+#[path = "../../../../tests/engine/search_tables.rs"]
+#[allow(dead_code)]
+mod search_tables;

@@ -149,7 +149,7 @@ fn nodes_answer_each_other_over_tls() {
 /// Connects as a node would and says whether the worker has kept the connection.
 async fn is_accepted(address: SocketAddr, client: ClientConfig) -> bool {
     let mut client = client;
-    client.alpn_protocols.push(b"signaldex-cluster".to_vec());
+    client.alpn_protocols.push(b"h2".to_vec());
     let socket = TcpStream::connect(address).await.expect("a connection");
     let name = ServerName::from(IpAddr::from(Ipv4Addr::LOCALHOST));
     let connected = TlsConnector::from(Arc::new(client)).connect(name, socket);
@@ -157,8 +157,8 @@ async fn is_accepted(address: SocketAddr, client: ClientConfig) -> bool {
         return false;
     };
     // The server checks our certificate after we have finished: what it sends says how.
-    let malformed_question = [0, 0, 0, 1, 0];
-    connection.write_all(&malformed_question).await.is_ok() && connection.read_u8().await.is_ok()
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    connection.write_all(preface).await.is_ok() && connection.read_u8().await.is_ok()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -62,14 +62,14 @@ fn publish(fixture: &Fixture, shards: u32, options: &[&str]) -> String {
 }
 
 /// `update` of an index, or of shards and then published.
-fn update(place: &[&str], arguments: &[String]) -> Command {
+pub(crate) fn update(place: &[&str], arguments: &[String]) -> Command {
     let mut command = program();
     command.arg("update").args(place).args(arguments);
     command
 }
 
 /// Makes up updates of a corpus.
-struct Updates {
+pub(crate) struct Updates {
     companies: Vec<Value>,
     signals: Vec<Value>,
     random: Random,
@@ -77,7 +77,7 @@ struct Updates {
 }
 
 impl Updates {
-    fn of(fixture: &Fixture, corpus: &str) -> Updates {
+    pub(crate) fn of(fixture: &Fixture, corpus: &str) -> Updates {
         Updates {
             companies: lines_of(&fixture.path(corpus).join("companies.jsonl")),
             signals: lines_of(&fixture.path(corpus).join("signals.jsonl")),
@@ -87,7 +87,7 @@ impl Updates {
     }
 
     /// Writes the files of the next update. Returns the options that name them.
-    fn next(&mut self) -> Vec<String> {
+    pub(crate) fn next(&mut self) -> Vec<String> {
         let mut companies = Vec::new();
         for _ in 0..self.random.below(3) {
             let mut company = self.random.pick(&self.companies).clone();
@@ -312,6 +312,32 @@ fn shards_that_break_a_rule_are_not_published() {
         first.company.slug
     );
     assert!(told.contains(&named), "{told}");
+}
+
+#[test]
+fn a_check_of_an_update_finds_its_faults_and_changes_nothing() {
+    let fixture = Fixture::new();
+    fixture.generate("corpus", 100, 66);
+    publish(&fixture, 3, &[]);
+    let parts = fixture.parts("corpus", 3);
+    let before = files(&parts);
+    let changes = fixture.path("changes.jsonl");
+    let company = lines_of(&fixture.path("corpus").join("companies.jsonl"))[0]["slug"].clone();
+    let signal = |id: u64, company: &Value| json!({"id": id.to_string(), "slug": "s", "title": "A title", "companySlug": company});
+    let check = |signals: &[Value]| {
+        write_lines(&changes, signals);
+        let mut command = program();
+        command.arg("update").arg("--shards").arg(&parts);
+        command.arg("--signals").arg(&changes);
+        let (succeeded, told) = outcome(command.arg("--check"));
+        assert_eq!(files(&parts), before, "{told}");
+        (succeeded, told)
+    };
+    let known = signal(900_001, &company);
+    let (succeeded, told) = check(std::slice::from_ref(&known));
+    assert!(succeeded && told.contains("nothing is changed"), "{told}");
+    let (succeeded, told) = check(&[known, signal(900_002, &json!("unknown-company"))]);
+    assert!(!succeeded && told.contains("unknown-company"), "{told}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a worker's port accepts: questions of this program, and nothing else.
+//! What a worker's port does with bytes from untrusted clients. Foreign plans are tested beside the engine.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,8 +7,12 @@ use std::time::{Duration, Instant};
 use crate::client::{connect, read_to_end};
 use crate::fixture::{Cluster, Fixture, Shape, worker_address};
 
-/// The status of a question that breaks a rule.
-const INVALID: u8 = 3;
+/// How HTTP/2 begins, with empty settings.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+/// The frames of HTTP/2 with headers that end them, and with data.
+const HEADERS: [u8; 2] = [1, 4];
+const DATA: [u8; 2] = [0, 0];
 
 /// One node, and the address of its worker.
 fn start() -> (Fixture, Cluster, SocketAddr) {
@@ -24,77 +28,104 @@ fn start() -> (Fixture, Cluster, SocketAddr) {
     (fixture, cluster, address)
 }
 
-fn message(bytes: &[u8]) -> Vec<u8> {
-    let length = (bytes.len() as u32).to_be_bytes();
-    [&length[..], bytes].concat()
+/// A frame of the first stream.
+fn frame(kind: [u8; 2], content: &[u8]) -> Vec<u8> {
+    let length = &(content.len() as u32).to_be_bytes()[1..];
+    [length, &kind, &[0, 0, 0, 1], content].concat()
 }
 
-/// The content of the next reply.
-fn reply(socket: &mut TcpStream) -> Vec<u8> {
-    let mut length = [0; 4];
-    socket.read_exact(&mut length).expect("a length");
-    let mut reply = vec![0; u32::from_be_bytes(length) as usize];
-    socket.read_exact(&mut reply).expect("a reply");
-    reply
+/// The headers of a gRPC request, without compression.
+fn headers(path: &str) -> Vec<u8> {
+    let header = |(name, value): (&str, &str)| {
+        let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+        [vec![0], text(name), text(value)].concat()
+    };
+    let headers = [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":path", path),
+        (":authority", "worker"),
+        ("content-type", "application/grpc"),
+        ("te", "trailers"),
+    ];
+    frame(HEADERS, &headers.map(header).concat())
 }
 
 #[test]
-fn questions_that_break_a_rule_are_refused_with_the_reason() {
+fn requests_that_break_a_rule_are_refused_with_the_reason() {
     let (_fixture, cluster, address) = start();
     let node = &cluster.nodes[0];
-    let mut socket = connect(address);
-    for (question, reason) in [
-        (&[][..], "the question is empty"),
-        (&[9, 1, 2], "the question has version 9"),
-        (&[1], "the question is malformed"),
-        (&[1, 1, 0, 99], "the question is malformed"),
-        // Generation 1, shards 0 and 0, and the question what is held.
-        (&[1, 1, 2, 0, 0, 5], "names shard 0 twice"),
-        (&[1, 1, 1, 0, 5, 7], "bytes follow the end"),
-        // A filter that is none, at a day.
-        (&[1, 1, 1, 0, 1, 3, b'x', b'=', b'1', 0], "malformed query"),
+    let plan = "/worker.WorkerService/CoordinatorChannel";
+    for (path, message, reason) in [
+        // 4 GB, and 100 MB that never come.
+        (
+            plan,
+            &[0, 0xff, 0xff, 0xff, 0xff][..],
+            "declares 4294967295 bytes",
+        ),
+        (plan, &[0, 5, 0xf5, 0xe1, 0], "declares 100000000 bytes"),
+        (plan, &[1, 0, 0, 0, 1, 0], "the message is compressed"),
+        (plan, &[0, 0, 0, 0, 3, 1, 2, 3], "the request is malformed"),
+        (plan, &[0, 0, 0, 0, 0], "a channel begins with its plan"),
+        (
+            "/worker.WorkerService/ExecuteTask",
+            &[0, 0, 0, 0, 2, 0x42, 0],
+            "are not allowed",
+        ),
+        (
+            "/worker.WorkerService/GetWorkerInfo",
+            &[0, 0, 0, 0, 0],
+            "takes questions alone",
+        ),
+        (
+            "/observability.ObservabilityService/Ping",
+            &[0, 0, 0, 0, 0],
+            "takes questions alone",
+        ),
     ] {
-        socket.write_all(&message(question)).expect("sent");
-        let reply = reply(&mut socket);
-        let text = String::from_utf8_lossy(&reply[1..]);
-        assert_eq!(reply[0], INVALID, "{question:?}: {text}");
-        assert!(text.contains(reason), "{question:?}: {text}");
+        let mut socket = connect(address);
+        let bytes = [PREFACE, &headers(path), &frame(DATA, message)].concat();
+        socket.write_all(&bytes).expect("sent");
         node.await_log(reason);
     }
-    // The connection is as good as before.
-    socket.write_all(&message(&[1, 0, 0, 5])).expect("sent");
-    assert_eq!(reply(&mut socket)[..2], [0, 3], "what the node holds");
     assert_eq!(node.get("/api/v1/signals?countOnly=true").status, 200);
 }
 
 #[test]
-fn what_is_no_message_ends_its_connection() {
+fn what_is_no_http_2_ends_its_connection() {
     let (_fixture, cluster, address) = start();
     let node = &cluster.nodes[0];
     for bytes in [
         &b"GET / HTTP/1.1\r\nhost: worker\r\n\r\n"[..],
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         &[0xff; 64],
+        // A frame of 16 MB after the preface.
+        &[PREFACE, &[0xff; 64]].concat(),
     ] {
         let mut socket = connect(address);
         socket.write_all(bytes).expect("sent");
-        assert!(read_to_end(&mut socket).is_empty());
+        read_to_end(&mut socket);
+        assert!(socket.read(&mut [0]).map_or(true, |read| read == 0));
     }
-    node.await_log("a message declares 1195725856 bytes; at most");
     assert_eq!(node.get("/api/v1/signals?countOnly=true").status, 200);
 }
 
-/// A declared length allocates little, and what does not come in time is not waited for.
+/// What does not come in time is not waited for, and one address has no more than its share of connections.
 #[test]
-fn a_question_that_stays_away_is_given_up() {
+fn connections_that_stay_silent_are_given_up() {
     let (_fixture, cluster, address) = start();
     let started = Instant::now();
-    let mut sockets: Vec<TcpStream> = (0..100).map(|_| connect(address)).collect();
-    for socket in &mut sockets {
-        socket.write_all(&[0, 0, 0xff, 0xff, 3]).expect("sent");
+    let mut sockets: Vec<TcpStream> = (0..300).map(|_| connect(address)).collect();
+    for (number, socket) in sockets.iter_mut().enumerate() {
+        // Half of the preface, or that of gossip alone; those beyond the bound are closed already.
+        let _ = if number % 2 == 0 {
+            socket.write_all(&PREFACE[..12])
+        } else {
+            socket.write_all(b"gossip 1")
+        };
     }
+    cluster.nodes[0].await_log("it has too many connections");
     for socket in &mut sockets {
-        assert!(read_to_end(socket).is_empty());
+        read_to_end(socket);
     }
     assert!(started.elapsed() < Duration::from_secs(15));
     let answer = cluster.nodes[0].get("/api/v1/signals?countOnly=true");

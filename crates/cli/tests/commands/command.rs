@@ -6,49 +6,13 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use signaldex::{Query, sample};
 use tempfile::TempDir;
 
-fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_signaldex"))
-        .args(arguments)
-        .output()
-        .expect("the program can be started")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("the program prints UTF-8")
-}
-
-/// Standard output of a command that has to succeed.
-fn printed(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    assert!(
-        output.status.success(),
-        "{arguments:?}: {}",
-        text(&output.stderr)
-    );
-    text(&output.stdout)
-}
+use crate::ended::{printed, refused, run, text};
 
 fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&printed(arguments)).expect("the program prints JSON")
-}
-
-/// Standard error of a command that has to fail with this status.
-fn refused(status: i32, arguments: &[&str]) -> String {
-    let output = run(arguments);
-    assert_eq!(
-        output.status.code(),
-        Some(status),
-        "{arguments:?}: {}",
-        text(&output.stderr)
-    );
-    assert!(
-        output.stdout.is_empty(),
-        "{arguments:?}: {}",
-        text(&output.stdout)
-    );
-    text(&output.stderr)
 }
 
 /// A generated corpus and the index that was built of it.
@@ -303,25 +267,67 @@ fn keys_and_usage_have_tables() {
 }
 
 #[test]
-fn explain_names_values_that_no_signal_has() {
+fn explain_names_companies_and_values_that_no_signal_has() {
     let plan = printed(&[
         "explain",
         "@sample",
         "categories=Funding,foundng&companies=emberly,nobody&country=Germny",
     ]);
-    let unknown: Vec<&str> = plan
-        .lines()
-        .filter_map(|line| line.strip_prefix("unknown  "))
-        .collect();
+    let lines = |start: &str| -> Vec<&str> {
+        let lines = plan.lines();
+        lines.filter_map(|line| line.strip_prefix(start)).collect()
+    };
     assert_eq!(
-        unknown,
+        lines("hint     "),
         [
             "no signal has companies \"nobody\"",
-            "no signal has categories \"foundng\"",
-            "no signal has country \"germny\"",
+            "no signal has categories \"foundng\"; did you mean funding?",
+            "no signal has country \"germny\"; did you mean Germany?",
         ],
         "{plan}"
     );
+    let named = lines("company  ");
+    assert!(named[0].starts_with("\"emberly\" is "), "{plan}");
+    assert_eq!(named[1], "\"nobody\" is no company");
+}
+
+/// Query strings of the sample corpus whose hints are the same everywhere.
+const HINTED: &str = include_str!("../../../../data/searches/hinted.tsv");
+
+#[test]
+fn notes_are_the_hints_of_the_library() {
+    let snapshot = sample::index().expect("the sample").snapshot();
+    let lines = HINTED.lines().filter(|line| !line.starts_with('#'));
+    let queries = lines.filter_map(|line| line.split('\t').next());
+    let queries = queries.chain(["q=%22zebra+series+c+%22"]);
+    for (number, text) in queries.enumerate() {
+        let query = Query::from_query_string(text).expect("a valid query");
+        let count = snapshot
+            .count(query.filter(), sample::AS_OF)
+            .expect("a whole index");
+        let notes = |arguments: &[&str]| -> Vec<String> {
+            let output = run(&[arguments, &[text]].concat());
+            assert!(output.status.success(), "{text}");
+            let lines = String::from_utf8_lossy(&output.stderr).into_owned();
+            let notes = lines.lines().filter_map(|line| line.strip_prefix("note: "));
+            notes.map(str::to_owned).collect()
+        };
+        let expected = snapshot.hints(&query, count == 0).expect("a whole index");
+        assert_eq!(notes(&["search", "@sample"]), expected, "{text}");
+        // A process is started for each; the other commands take a third of the searches each.
+        match number % 3 {
+            0 => assert_eq!(
+                notes(&["search", "@sample", "countOnly=true"]),
+                expected,
+                "{text}"
+            ),
+            1 => assert_eq!(notes(&["export", "@sample"]), expected, "{text}"),
+            _ => {
+                let all = snapshot.hints(&query, true).expect("a whole index");
+                assert_eq!(notes(&["changes", "@sample"]), all, "{text}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -402,13 +408,17 @@ fn rejected_records_name_file_line_field_and_reason() {
     );
     let report = fs::read_to_string(report).expect("the report was written");
     let lines: Vec<&str> = report.lines().collect();
-    assert_eq!(lines.len(), 3);
-    assert!(lines[0].contains("signals.jsonl:21: id: "), "{report}");
-    assert!(
-        lines[1].contains("signals.jsonl:22: companySlug: ") && lines[1].contains("nobody"),
-        "{report}"
-    );
-    assert!(lines[2].contains("signals.jsonl:23: "), "{report}");
+    // The first of the records has two faults.
+    let expected = [
+        ("signals.jsonl:21: id: ", "0"),
+        ("signals.jsonl:21: companySlug: ", "\"c\""),
+        ("signals.jsonl:22: companySlug: ", "\"nobody\""),
+        ("signals.jsonl:23: ", "malformed JSON"),
+    ];
+    assert_eq!(lines.len(), expected.len(), "{report}");
+    for (line, (place, value)) in lines.iter().zip(expected) {
+        assert!(line.contains(place) && line.contains(value), "{report}");
+    }
 }
 
 #[test]

@@ -51,7 +51,14 @@ const MISTAKES: [&[&str]; 30] = [
         "--format",
         "ids",
     ],
-    &["search", "@sample", "q=C+", "limit=1", "--format", "ids"],
+    &[
+        "search",
+        "@sample",
+        "q=gnuu+C+",
+        "limit=1",
+        "--format",
+        "ids",
+    ],
     &["search", "@sample", "q=AT&T"],
     &["search", "@sample", "limit=1000"],
     &["search", "@sample", "q=robotics", "robotics"],
@@ -140,6 +147,118 @@ const MISTAKES: [&[&str]; 30] = [
     ],
     &["update", "index"],
 ];
+
+/// Mistakes whose answer is a command to type, and the exit status of each.
+const ANSWERED: [(i32, &[&str]); 17] = [
+    (2, &["search", "@sample", "robotics", "--limit", "5"]),
+    (
+        2,
+        &["search", "@sample", "--country", "Germany", "--limit=5"],
+    ),
+    (2, &["search", "@sample", "--company-slug", "cpp-foundry"]),
+    (2, &["search", "@sample", "robotics", "--json"]),
+    (2, &["export", "@sample", "robotics", "--limit", "3"]),
+    (2, &["export", "@sample", "robotics", "--json"]),
+    (2, &["options", "@sample", "--facets", "country"]),
+    (2, &["stats", "@sample", "--json"]),
+    (1, &["export", "@sample", "robotics", "limit=3"]),
+    (1, &["search", "@sample", "title=robotics"]),
+    (1, &["search", "@sample", "date=2026-06-12"]),
+    (1, &["search", "@sample", "funding=Series A"]),
+    (1, &["search", "@sample", "funding=true&limit=2"]),
+    (1, &["options", "@sample", "facets=country"]),
+    (
+        1,
+        &[
+            "search",
+            "@sample",
+            "contry=Germany",
+            "company_slug=cpp-foundry",
+        ],
+    ),
+    (1, &["search", "@sample", "q=AT&T"]),
+    (1, &["explain", "@sample", "category=funding"]),
+];
+
+/// Runs what a shell makes of a command that was printed.
+fn typed(command: &str) -> (i32, String, String) {
+    let program = env!("CARGO_BIN_EXE_signaldex");
+    let rest = command
+        .strip_prefix("signaldex ")
+        .expect("a command of the program");
+    let output = Command::new("sh")
+        .args(["-c", &format!("{program} {rest}")])
+        .output();
+    let output = output.expect("a shell");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (
+        output.status.code().expect("an exit"),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+/// The command to type, on a line of its own.
+fn command_in(message: &str) -> &str {
+    let mut lines = message
+        .lines()
+        .filter_map(|line| line.strip_prefix("  signaldex "));
+    let line = lines
+        .next()
+        .unwrap_or_else(|| panic!("no command in {message}"));
+    &message[line.as_ptr() as usize - message.as_ptr() as usize - "signaldex ".len()..]
+        [..line.len() + "signaldex ".len()]
+}
+
+#[test]
+fn what_is_answered_to_a_mistake_can_be_typed() {
+    for (status, mistake) in ANSWERED {
+        let output = Command::new(env!("CARGO_BIN_EXE_signaldex"))
+            .args(mistake)
+            .output();
+        let output = output.expect("the program can be started");
+        let message = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(status), "{mistake:?}: {message}");
+        assert!(!message.contains("-- "), "{message}");
+        let command = command_in(&message);
+        let (status, printed, message) = typed(command);
+        assert_eq!(status, 0, "{mistake:?} is answered by {command}: {message}");
+        assert!(!printed.is_empty(), "{command}");
+    }
+    let unknown = Command::new(env!("CARGO_BIN_EXE_signaldex"))
+        .args(["stats", "@sample", "--zzz"])
+        .output();
+    let message = String::from_utf8(unknown.expect("an exit").stderr).expect("text");
+    assert!(
+        message.contains("--zzz") && !message.contains("-- "),
+        "{message}"
+    );
+}
+
+#[test]
+fn words_whose_quotes_the_shell_took_are_answered_with_the_phrase() {
+    let counted = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_signaldex"))
+            .args(arguments)
+            .output();
+        let output = output.expect("the program can be started");
+        (
+            String::from_utf8(output.stdout).expect("text"),
+            String::from_utf8(output.stderr).expect("text"),
+        )
+    };
+    for typed_word in ["a series", "q=a series"] {
+        let (found, message) = counted(&["search", "@sample", typed_word, "countOnly=true"]);
+        let command = message
+            .split("as a phrase: ")
+            .nth(1)
+            .expect("a command")
+            .trim_end();
+        let (status, phrase, message) = typed(command);
+        assert!(status == 0 && message.is_empty(), "{message}");
+        assert_ne!(found, phrase, "the words are in titles, the phrase is not");
+    }
+}
 
 #[test]
 fn typical_mistakes_get_the_messages_on_record() {

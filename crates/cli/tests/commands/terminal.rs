@@ -97,6 +97,222 @@ fn matched_words_are_bold_on_a_terminal_only() {
     assert!(!piped.stdout.contains(&0x1b));
 }
 
+/// Columns that a line takes: two for wide characters, none for combining ones and escapes.
+fn columns_of(line: &str) -> usize {
+    let columns = |letter: char| match letter {
+        '\u{300}'..='\u{36f}' | '\u{3099}' | '\u{309a}' => 0,
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{ff01}'..='\u{ff60}' => 2,
+        _ => 1,
+    };
+    without_bold(line)
+        .trim_end_matches('\r')
+        .chars()
+        .map(columns)
+        .sum()
+}
+
+/// An index with texts of wide and combining characters.
+fn wide_index(folder: &std::path::Path) -> String {
+    let path = |name: &str| folder.join(name).display().to_string();
+    let companies = [
+        ("acme", "株式会社ロボティクス・ホールディングス"),
+        ("hanguk", "주식회사 한국로보틱스"),
+        ("cafe", "Cafe\u{301} Zu\u{308}rich AG"),
+    ];
+    let companies = companies.map(|(slug, name)| {
+        let about = format!("{name} {}", name.repeat(12));
+        serde_json::json!({"slug": slug, "name": name, "about": about, "country": "日本", "employees": 120}).to_string() + "\n"
+    });
+    let titles = [
+        "Acme raises シリーズAで資金調達を実施し、ロボット事業を全国に拡大すると発表しました",
+        "raises 시리즈 A 투자 유치 로봇 사업 확장 발표 서울 부산 대구",
+        "Cafe\u{301} raises Se\u{301}rie A pour de\u{301}velopper ses cafe\u{301}s a\u{300} Zu\u{308}rich et a\u{300} Gene\u{300}ve, et ailleurs",
+    ];
+    let signals: String = (1..=9).map(|number| {
+        let slug = ["acme", "hanguk", "cafe"][number % 3];
+        serde_json::json!({"id": format!("92233720368547758{number:02}"), "slug": "s", "title": titles[number % 3], "companySlug": slug,
+            "date": "2026-06-12", "category": "資金調達", "evidence": titles[0].repeat(9),
+            "activityUrl": format!("https://acme.example/{}", "news".repeat(40))}).to_string() + "\n"
+    }).collect();
+    std::fs::write(path("companies"), companies.concat()).expect("a writable file");
+    std::fs::write(path("signals"), signals).expect("a writable file");
+    let build = [
+        "build",
+        "--companies",
+        &path("companies"),
+        "--signals",
+        &path("signals"),
+        "--out",
+        &path("index"),
+    ];
+    assert!(
+        program(&build)
+            .stderr(Stdio::null())
+            .status()
+            .expect("it starts")
+            .success()
+    );
+    path("index")
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let index = wide_index(folder.path());
+    let commands: Vec<Vec<&str>> = vec![
+        vec!["search", &index, "q=raises"],
+        vec![
+            "search",
+            &index,
+            "--columns",
+            "title,company.country,companyName,funding.amount,id,evidence",
+        ],
+        vec!["search", "@sample", "limit=20"],
+        vec!["signal", &index, "9223372036854775801"],
+        vec!["company", &index, "acme"],
+        vec!["options", &index],
+        vec!["options", "@sample"],
+        vec!["stats", &index, "--sections"],
+    ];
+    for columns in [40, 60, 80, 132] {
+        for command in &commands {
+            let text = shown(columns, &mut program(command));
+            assert!(!text.starts_with('{'), "a terminal gets a table: {text}");
+            // A command to type is an exception.
+            let lines = text.lines().filter(|line| !line.starts_with("next page: "));
+            for line in lines {
+                let width = columns_of(line);
+                assert!(
+                    width <= usize::from(columns),
+                    "{width} of {columns} in {command:?}: {line}"
+                );
+            }
+        }
+    }
+    let narrow = shown(40, &mut program(&commands[0]));
+    let header: Vec<&str> = narrow
+        .lines()
+        .next()
+        .expect("a header")
+        .split_whitespace()
+        .collect();
+    assert_eq!(header, ["id", "title"]);
+    let wide = shown(132, &mut program(&commands[0]));
+    assert!(
+        wide.contains("株式会社ロボティクス") && wide.contains("\x1b[1mraises\x1b[0m"),
+        "{wide}"
+    );
+}
+
+/// What a command writes to a terminal as its standard error, and the longest time without a byte.
+fn errors_of(command: &mut Command) -> (String, std::time::Duration) {
+    let (mut reader, writer) = terminal(60);
+    command.stderr(writer).stdout(Stdio::null());
+    let mut running = command.spawn().expect("the program can be started");
+    command.stderr(Stdio::null());
+    let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
+    let (mut last, mut longest) = (std::time::Instant::now(), std::time::Duration::ZERO);
+    while let Ok(length @ 1..) = reader.read(&mut piece) {
+        longest = longest.max(last.elapsed());
+        last = std::time::Instant::now();
+        bytes.extend_from_slice(&piece[..length]);
+    }
+    let longest = longest.max(last.elapsed());
+    assert!(running.wait().expect("an exit").success());
+    (String::from_utf8(bytes).expect("text"), longest)
+}
+
+#[test]
+fn a_command_shows_its_phases_until_the_last_is_done_and_is_never_silent() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let generated = program(&["generate", "--signals", "60000", "--out", &path("corpus")])
+        .stderr(Stdio::null())
+        .status();
+    assert!(generated.expect("it starts").success());
+    let (companies, signals) = (path("corpus/companies.jsonl"), path("corpus/signals.jsonl"));
+    let (index, dump, export) = (path("index"), path("dump"), path("export.csv"));
+    let build = [
+        "build",
+        "--companies",
+        &companies,
+        "--signals",
+        &signals,
+        "--out",
+        &index,
+    ];
+    let mut shown = String::new();
+    for command in [
+        &build[..],
+        &["verify", &index],
+        &["update", &index, "--signals", &signals],
+        &["compact", &index],
+        &["dump", &index, "--out", &dump],
+        &["export", &index, "--format", "csv", "--out", &export],
+    ] {
+        let (text, longest) = errors_of(&mut program(command));
+        assert!(
+            longest.as_millis() < 1500,
+            "{command:?} is silent for {longest:?}"
+        );
+        // Each line of progress clears the one before, and none wraps.
+        for line in text.split(['\r', '\n']) {
+            let line = line.trim_start_matches("\x1b[K");
+            let is_progress = line.contains("records, ");
+            assert!(
+                !is_progress || columns_of(line) < 60 || !line.contains("records/s"),
+                "{line}"
+            );
+        }
+        shown.push_str(&text);
+    }
+    for phase in ["signals: ", "sorting and writing: ", "verifying: ", "% "] {
+        let phase = phase.trim_end_matches(' ');
+        assert!(shown.contains(phase), "{phase} is not shown: {shown}");
+    }
+    // The last phase of a build moves: how often it is shown depends on the machine.
+    let lines = shown.split(['\r', '\n']);
+    let lines =
+        lines.filter_map(|line| line.split_once("sorting and writing: ")?.1.split_once('%'));
+    let shares: Vec<u32> = lines.filter_map(|(share, _)| share.parse().ok()).collect();
+    let mut moved = shares.clone();
+    moved.dedup();
+    assert!(shares.is_sorted() && moved.len() > 1, "{shares:?}");
+    // Elsewhere there are no control characters.
+    let piped = program(&["verify", &index])
+        .output()
+        .expect("the program can be started");
+    assert!(!piped.stderr.contains(&0x1b) && !piped.stderr.contains(&b'\r'));
+}
+
+#[test]
+fn json_and_no_escapes_are_for_pipes() {
+    for command in [
+        ["search", "@sample"],
+        ["options", "@sample"],
+        ["stats", "@sample"],
+    ] {
+        let piped = program(&command)
+            .output()
+            .expect("the program can be started");
+        let json: serde_json::Value =
+            serde_json::from_slice(&piped.stdout).expect("JSON in a pipe");
+        assert!(json.is_object() && !piped.stdout.contains(&0x1b));
+        let on_terminal = shown(80, program(&command).args(["--format", "json"]));
+        let on_terminal: serde_json::Value =
+            serde_json::from_str(&on_terminal).expect("JSON as asked for");
+        // The index of the sample is made anew, under another identity.
+        let without_identity = |mut json: serde_json::Value| {
+            json.as_object_mut().expect("an object").remove("index");
+            json
+        };
+        assert_eq!(without_identity(on_terminal), without_identity(json));
+    }
+}
+
 #[cfg(feature = "serve")]
 mod logs {
     use super::*;

@@ -11,7 +11,7 @@ use crate::client;
 use crate::program::{launch, program};
 
 /// Commands that something else runs, by how they begin, and what does.
-const ELSEWHERE: [(&str, &str); 17] = [
+const ELSEWHERE: [(&str, &str); 23] = [
     ("cargo ", ".ci/run"),
     ("git clone ", "tests/first_hour.sh"),
     (".ci/run", ".ci/run"),
@@ -23,6 +23,12 @@ const ELSEWHERE: [(&str, &str); 17] = [
     ("pip install ", "bindings/python/test.sh"),
     ("SIGNALDEX_", "docs/testing.md"),
     ("export ", "crates/server/tests/service/guide.rs"),
+    ("signaldex build --companies excel-", TABLES),
+    ("signaldex build --companies hubspot/", TABLES),
+    ("signaldex build --companies no-keys/", TABLES),
+    ("signaldex build --companies pandas/", TABLES),
+    ("signaldex build --companies sql/", TABLES),
+    ("signaldex sql ", "crates/cli/tests/sql/main.rs"),
     ("signaldex shard ", "crates/cli/tests/cluster/fixture.rs"),
     (
         "signaldex update --shards ",
@@ -45,6 +51,14 @@ const ELSEWHERE: [(&str, &str); 17] = [
         "crates/cli/tests/cluster/fixture.rs",
     ),
 ];
+
+/// Builds from the folders of tests/tables.
+const TABLES: &str = "crates/cli/tests/commands/tables.rs";
+
+/// Records for the commands that read JSON lines.
+const COMPANY: &str =
+    r#"{"slug": "acme", "name": "Acme GmbH", "country": "Germany", "employees": 120}"#;
+const SIGNAL: &str = r#"{"id": "7", "slug": "acme-series-a", "title": "Acme raises Series A", "companySlug": "acme", "date": "2026-06-12"}"#;
 
 /// The document whose commands are those of other engines.
 const OTHER_ENGINES: &str = "docs/COMPARE.md";
@@ -115,13 +129,9 @@ struct Desk(tempfile::TempDir);
 impl Desk {
     fn set_up(document: &str, text: &str) -> Desk {
         let desk = Desk(tempfile::tempdir().expect("a directory"));
-        let readme = read("README.md");
-        let (company, signal) = blocks(&readme, "json")[0]
-            .split_once('\n')
-            .expect("two records");
-        desk.write("companies.jsonl", company);
-        desk.write("signals.jsonl", signal);
-        let robots = signal
+        desk.write("companies.jsonl", COMPANY);
+        desk.write("signals.jsonl", SIGNAL);
+        let robots = SIGNAL
             .replace("\"7\"", "\"8\"")
             .replace("Acme", "Acme robotics");
         desk.write("more.jsonl", &robots);

@@ -1,5 +1,6 @@
 //! `signaldex serve` and the commands for its keys and usage, as a person or a supervisor runs them.
 
+mod addresses;
 mod bounds;
 mod clock;
 mod damaged_files;

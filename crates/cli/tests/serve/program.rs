@@ -631,3 +631,31 @@ fn a_full_disk_is_503_charges_nothing_and_heals() {
     service.kill().expect("killed");
     service.wait().expect("gone");
 }
+
+#[test]
+fn a_version_that_ends_too_early_is_refused_before_anything_is_opened() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let serve = |options: &[&str]| {
+        let mut command = program();
+        command
+            .arg("serve")
+            .args(options)
+            .arg("--state")
+            .arg(&state);
+        let output = command.output().expect("the program runs");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), errors)
+    };
+    let since = ["--deprecated-since", "2027-01-31"];
+    let (status, errors) = serve(&[&since[..], &["--sunset", "2028-01-30"]].concat());
+    assert_eq!(status, Some(1), "{errors}");
+    assert!(
+        errors.contains("--sunset is 2028-01-30") && errors.contains("2028-01-31"),
+        "{errors}"
+    );
+    assert!(!state.exists());
+    for lone in [&since[..], &["--sunset", "2028-01-31"]] {
+        assert_eq!(serve(lone).0, Some(2), "{lone:?}");
+    }
+}

@@ -20,8 +20,8 @@ import sys
 import threading
 import time
 
-from proxied import (CLIENTS, PAGE, Proxied, await_that, check_charges, expected_answers, publish, run,
-                     within_a_folder)
+from proxied import (CLIENTS, PAGE, Proxied, await_that, check_charges, expected_answers, pair_of_replicas, publish,
+                     run, within_a_folder)
 
 
 class Memory(threading.Thread):
@@ -101,8 +101,8 @@ def drive(program, folder, rate, kills, signals, started):
     assert expected_answers(program, third, ids) == expected[1], "compacting changes no answer"
     store = os.path.join(folder, "store")
     publish(program, first, store)
-    proxied = Proxied(program, folder, store, started)
-    replicas = proxied.replicas
+    proxied = Proxied(program, folder, started, pair_of_replicas(program, folder, store))
+    replicas = proxied.services
     begun = time.monotonic()
     proxied.start_clients(targets, rate)
     time.sleep(2)

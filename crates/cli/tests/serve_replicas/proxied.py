@@ -1,4 +1,4 @@
-"""Replicas behind haproxy, clients that ask them at a steady rate, and the answers that are right."""
+"""Services behind haproxy, clients that ask them at a steady rate, and the answers that are right."""
 
 import collections
 import http.client
@@ -9,6 +9,7 @@ import random
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -39,21 +40,25 @@ def free_port():
         return listener.getsockname()[1]
 
 
-class Replica:
-    """A service that follows the store, with a directory of its own."""
+class Service:
+    """A process that serves a corpus."""
 
-    def __init__(self, name, program, folder, store, state, started):
+    def __init__(self, name, program, state, started, options):
         self.name, self.started = name, started
         self.port, self.admin_port = free_port(), free_port()
-        self.cache = os.path.join(folder, f"cache-{name}")
-        self.command = [program, "serve", "--follow", store, "--cache", self.cache, "--state", state,
-                        "--follow-interval", str(FOLLOW_INTERVAL), "--as-of", AS_OF, "--log", "error",
+        self.command = [program, "serve", *options, "--state", state, "--as-of", AS_OF, "--log", "error",
                         "--addr", f"127.0.0.1:{self.port}", "--admin-addr", f"127.0.0.1:{self.admin_port}"]
         self.process = None
 
     def start(self):
+        self.spawn()
+        self.await_ready()
+
+    def spawn(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.started.append(self.process)
+
+    def await_ready(self):
         await_that(lambda: self.ready() is not None, f"{self.name} is ready")
 
     def ready(self):
@@ -71,6 +76,12 @@ class Replica:
         lines = connection.getresponse().read().decode().splitlines()
         return next(int(line.split()[1]) for line in lines if line.split()[0] == name)
 
+    def stop(self):
+        """Stops it as systemd does; it has to end by itself."""
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(60) == 0, f"{self.name} ends by itself"
+        self.started.remove(self.process)
+
     def kill(self):
         """Kills it, and says from when to when that took."""
         before = time.monotonic()
@@ -78,6 +89,15 @@ class Replica:
         self.process.wait()
         self.started.remove(self.process)
         return before, time.monotonic()
+
+
+class Replica(Service):
+    """A service that follows the store, with a directory of its own."""
+
+    def __init__(self, name, program, folder, store, state, started, options=()):
+        self.cache = os.path.join(folder, f"cache-{name}")
+        super().__init__(name, program, state, started, ["--follow", store, "--cache", self.cache, "--follow-interval",
+                                                         str(FOLLOW_INTERVAL), *options])
 
     def mapped(self):
         """The mappings of the cache's files: bytes, and those of files that are gone."""
@@ -109,12 +129,12 @@ def await_that(holds, what, seconds=60):
         time.sleep(0.02)
 
 
-def start_haproxy(folder, replicas, log_port):
+def start_haproxy(folder, services, log_port):
     port = free_port()
-    servers = "\n".join(f"    server {replica.name} 127.0.0.1:{replica.port} check inter 200ms fall 2 rise 2"
-                        for replica in replicas)
-    # A refused connection goes to the other replica; what has been sent is never sent twice. Each
-    # request has a connection of its own to a replica, so that none is sent on one whose replica has
+    servers = "\n".join(f"    server {service.name} 127.0.0.1:{service.port} check inter 200ms fall 2 rise 2"
+                        for service in services)
+    # A refused connection goes to another service; what has been sent is never sent twice. Each
+    # request has a connection of its own to a service, so that none is sent on one whose service has
     # died while it was idle.
     text = f"""
 global
@@ -246,19 +266,20 @@ def check_charges(program, state, requests):
 
 
 class Proxied:
-    """Two replicas of a store behind haproxy, and clients of it."""
+    """Services behind haproxy, made with a state and the processes that are to be ended, and clients of them."""
 
-    def __init__(self, program, folder, store, started, options=()):
+    def __init__(self, program, folder, started, make_services):
         self.state = os.path.join(folder, "state.db")
         made = run(program, "keys", "create", "--state", self.state, "--rate", "1000000", "--burst", "1000000")
         self.key = json.loads(made.stdout)["key"]
-        self.replicas = [Replica(name, program, folder, store, self.state, started) for name in ("one", "two")]
-        for replica in self.replicas:
-            replica.command += options
-            replica.start()
+        self.services = make_services(self.state, started)
+        for service in self.services:
+            service.spawn()
+        for service in self.services:
+            service.await_ready()
         self.log = Log()
         self.log.start()
-        haproxy, self.port = start_haproxy(folder, self.replicas, self.log.port)
+        haproxy, self.port = start_haproxy(folder, self.services, self.log.port)
         started.append(haproxy)
         await_that(lambda: is_listening(self.port), "haproxy listens")
         time.sleep(1)
@@ -275,6 +296,39 @@ class Proxied:
         for client in self.clients:
             client.join()
         return [request for client in self.clients for request in client.requests]
+
+
+def pair_of_replicas(program, folder, store, options=()):
+    return lambda state, started: [Replica(name, program, folder, store, state, started, options)
+                                   for name in ("one", "two")]
+
+
+def check_all_answered(requests, expected):
+    """No request failed, and each answer is the one expected."""
+    failed = [request for request in requests if request.status != 200]
+    assert not failed, (len(failed), failed[:3])
+    wrong = [request for request in requests if request.data != expected[request.target]]
+    assert not wrong, wrong[:1]
+
+
+def check_rolling(program, proxied, expected, restarted):
+    """Ends the clients: nothing failed, each service answered some of it, and what was delivered is charged."""
+    requests = proxied.requests()
+    check_all_answered(requests, expected)
+    names = [service.name for service in proxied.services]
+    served = {name: sum(request.replica == name for request in requests) for name in names}
+    assert all(served.values()), served
+    check_charges(program, proxied.state, requests)
+    print(f"{len(requests)} requests, {restarted}: 0 failed, 0 wrong; answered by {served}")
+
+
+def rolling_main(drive, default_rate):
+    """Runs a rolling upgrade: PROGRAM [REQUESTS [REQUESTS-A-SECOND [NEW-PROGRAM]]]."""
+    program = os.path.abspath(sys.argv[1])
+    wanted = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
+    rate = float(sys.argv[3]) if len(sys.argv) > 3 else default_rate
+    new = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else program
+    within_a_folder(lambda folder, started: drive(program, new, folder, wanted, rate, started))
 
 
 def within_a_folder(drive):

@@ -9,21 +9,16 @@ requests were answered. Every answer is compared with what the program answers o
 
 import json
 import os
-import signal
-import sys
 import time
 
-from proxied import Proxied, check_charges, expected_answers, publish, run, within_a_folder
+from proxied import Proxied, check_rolling, expected_answers, pair_of_replicas, publish, rolling_main, run
 
 # haproxy notices after two checks, 0.2 s apart.
 DRAIN_TIME = "1"
 
 
 def upgrade(replica, program):
-    """Stops a replica as systemd does, and starts it again."""
-    replica.process.send_signal(signal.SIGTERM)
-    assert replica.process.wait(30) == 0, "it ends by itself"
-    replica.started.remove(replica.process)
+    replica.stop()
     replica.command[0] = program
     replica.start()
     # The proxy takes it back after two checks.
@@ -39,30 +34,14 @@ def drive(program, new, folder, wanted, rate, started):
     found = json.loads(run(program, "search", directory, "q=series&limit=10").stdout)["data"]["items"]
     expected = expected_answers(program, directory, [item["id"] for item in found])
     publish(program, directory, store)
-    proxied = Proxied(program, folder, store, started, ["--drain-time", DRAIN_TIME])
+    proxied = Proxied(program, folder, started, pair_of_replicas(program, folder, store, ["--drain-time", DRAIN_TIME]))
     proxied.start_clients(sorted(expected), rate)
     upgrades = 0
     while sum(len(client.requests) for client in proxied.clients) < wanted or upgrades < 2:
-        upgrade(proxied.replicas[upgrades % 2], new)
+        upgrade(proxied.services[upgrades % 2], new)
         upgrades += 1
-    requests = proxied.requests()
-    failed = [request for request in requests if request.status != 200]
-    assert not failed, (len(failed), failed[:3])
-    wrong = [request for request in requests if request.data != expected[request.target]]
-    assert not wrong, wrong[:1]
-    served = {name: sum(request.replica == name for request in requests) for name in ("one", "two")}
-    assert all(served.values()), served
-    check_charges(program, proxied.state, requests)
-    print(f"{len(requests)} requests, {upgrades} restarts in turn: 0 failed, 0 wrong; answered by {served}")
-
-
-def main():
-    program = os.path.abspath(sys.argv[1])
-    wanted = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
-    rate = float(sys.argv[3]) if len(sys.argv) > 3 else 200.0
-    new = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else program
-    within_a_folder(lambda folder, started: drive(program, new, folder, wanted, rate, started))
+    check_rolling(program, proxied, expected, f"{upgrades} restarts in turn")
 
 
 if __name__ == "__main__":
-    main()
+    rolling_main(drive, 200.0)

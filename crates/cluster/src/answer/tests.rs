@@ -1,101 +1,62 @@
 //! White-box tests of `answer.rs`.
 
-use proptest::prelude::*;
 use signaldex::json::Rendering;
+use signaldex::query::Order;
 use time::macros::date;
 
 use super::*;
+use crate::question::RowFormat;
 use signaldex::{ErrorKind, FacetQuery, Filter, Query};
 
-fn row(id: u64, bytes: &[u8]) -> AnswerRow {
+/// A row with a key of an order.
+fn row(order: Order, key: &str) -> AnswerRow {
+    let key = order.parse_key(key).expect("a key");
     AnswerRow {
-        id,
-        bytes: Bytes::copy_from_slice(bytes),
-    }
-}
-
-fn encoded(answer: &ShardAnswer) -> Bytes {
-    let mut bytes = Vec::new();
-    answer.encode(&mut bytes);
-    bytes.into()
-}
-
-fn answers() -> impl Strategy<Value = ShardAnswer> {
-    let bytes = || prop::collection::vec(any::<u8>(), 0..40);
-    let rows = prop::collection::vec((any::<u64>(), bytes()), 0..20);
-    let rows = rows.prop_map(|rows| rows.iter().map(|(id, bytes)| row(*id, bytes)).collect());
-    let value = (any::<u8>(), ".{0,12}", any::<u64>());
-    let value = value.prop_map(|(facet, label, count)| FacetValue {
-        facet,
-        label,
-        count,
-    });
-    let shards = prop::collection::vec(any::<u32>(), 0..9);
-    prop_oneof![
-        rows.prop_map(ShardAnswer::Rows),
-        any::<u64>().prop_map(ShardAnswer::Count),
-        prop::collection::vec(value, 0..20).prop_map(ShardAnswer::Facets),
-        prop::collection::btree_map(any::<u64>(), shards, 0..4).prop_map(ShardAnswer::LoadedShards),
-    ]
-}
-
-proptest! {
-    #[test]
-    fn answers_are_read_as_they_were_written(answer in answers()) {
-        let bytes = encoded(&answer);
-        prop_assert_eq!(ShardAnswer::decode(bytes).ok(), Some(answer));
-    }
-
-    /// A message that ends early may still be a shorter list, but is never more than it holds.
-    #[test]
-    fn no_damaged_answer_panics_or_allocates_more_than_it_has(
-        answer in answers(),
-        cut in any::<prop::sample::Index>(),
-        flip in any::<u8>(),
-    ) {
-        let bytes = encoded(&answer);
-        let position = cut.index(bytes.len());
-        let _ = ShardAnswer::decode(bytes.slice(..position));
-        let mut damaged = bytes.to_vec();
-        damaged[position] ^= flip;
-        let _ = ShardAnswer::decode(damaged.into());
+        id: key.id().get(),
+        value: key.bits(),
+        bytes: Bytes::from_static(b"x"),
     }
 }
 
 #[test]
 fn rows_are_merged_in_the_order_of_the_query_and_cut() {
-    for (query, expected) in [("limit=3", [9, 8, 7]), ("limit=3&order=oldest", [1, 2, 3])] {
-        let wanted = wanted_rows(query);
-        let parts = if wanted.ascends() {
-            [vec![1, 4, 8], vec![2, 3, 9], vec![7]]
-        } else {
-            [vec![8, 4, 1], vec![9, 3, 2], vec![7]]
+    for (order, parts, expected) in [
+        (
+            Order::NewestFirst,
+            [vec!["8", "4", "1"], vec!["9", "3", "2"], vec!["7"]],
+            [9, 8, 7],
+        ),
+        (
+            Order::OldestFirst,
+            [vec!["1", "4", "8"], vec!["2", "3", "9"], vec!["7"]],
+            [1, 2, 3],
+        ),
+        (
+            Order::LatestDate,
+            [
+                vec!["2026-03-01,1", "2026-02-01,9"],
+                vec!["2026-03-01,2", ",8"],
+                vec![",7"],
+            ],
+            [2, 1, 9],
+        ),
+        (
+            Order::SmallestAmount,
+            [vec!["10,1", ",9"], vec!["9,2"], vec![",8"]],
+            [2, 1, 9],
+        ),
+    ] {
+        let query = Query::of_filter(Filter::default(), order, 3);
+        let wanted = ShardRequest::Rows {
+            query: Box::new(query),
+            today: date!(2026 - 06 - 30),
+            rendering: Some(RowFormat::Item(Rendering::Whole)),
         };
-        let parts =
-            parts.map(|ids| ShardAnswer::Rows(ids.iter().map(|&id| row(id, b"x")).collect()));
+        let rows = |keys: Vec<&str>| keys.iter().map(|key| row(order, key)).collect();
+        let parts = parts.map(|keys| ShardAnswer::Rows(rows(keys)));
         let merged = ShardAnswer::merge(&wanted, parts.to_vec()).and_then(ShardAnswer::rows);
         let ids: Vec<u64> = merged.expect("rows").iter().map(|row| row.id).collect();
-        assert_eq!(ids, expected, "{query}");
-    }
-}
-
-fn wanted_rows(query: &str) -> ShardRequest {
-    let (query, is_ascending) = match query.strip_suffix("&order=oldest") {
-        Some(query) => (query, true),
-        None => (query, false),
-    };
-    let builder = Query::from_query_string(query)
-        .expect("a query")
-        .into_builder();
-    let builder = if is_ascending {
-        builder.order(signaldex::query::Order::OldestFirst)
-    } else {
-        builder
-    };
-    ShardRequest::Rows {
-        query: Box::new(builder.build().expect("a query")),
-        today: date!(2026 - 06 - 30),
-        rendering: Some(Rendering::Whole),
+        assert_eq!(ids, expected, "{order}");
     }
 }
 
@@ -121,9 +82,9 @@ fn counts_and_values_are_summed_and_other_answers_refused() {
         query: Box::new(FacetQuery::new(filter, [Facet::Country])),
         today: date!(2026 - 06 - 30),
     };
-    let value = |label: &str, count| FacetValue {
+    let value = |label: &'static str, count| FacetValue {
         facet: Facet::Country as u8,
-        label: label.to_owned(),
+        label: Bytes::from_static(label.as_bytes()),
         count,
     };
     let parts = [
@@ -131,9 +92,57 @@ fn counts_and_values_are_summed_and_other_answers_refused() {
         vec![value("germany", 4), value("Chile", 5)],
     ];
     let merged = ShardAnswer::merge(&facets, parts.map(ShardAnswer::Facets).to_vec());
-    let merged = merged.and_then(ShardAnswer::facet_values).expect("values");
-    assert_eq!(merged.len(), 3, "{merged:?}");
+    let merged = merged.and_then(ShardAnswer::facets).expect("values");
+    let countries = merged.values(Facet::Country).iter();
+    let countries: Vec<_> = countries
+        .map(|value| (value.label(), value.count()))
+        .collect();
     // The smallest label shows a value that is spelled in several ways.
-    let expected = [value("Germany", 7), value("Chile", 6)];
-    assert_eq!(values_of(&facets_of(merged)), expected);
+    assert_eq!(countries, [("Germany", 7), ("Chile", 6)]);
+    let other = ShardAnswer::merge(&facets, vec![ShardAnswer::Count(2), ShardAnswer::Count(2)]);
+    assert!(other.is_err_and(|error| error.kind() == ErrorKind::Corrupt));
+}
+
+/// Counts of this node's shards, of its former ones and of other nodes are added up.
+#[test]
+fn facets_are_merged_by_number_and_by_label() {
+    use signaldex::sample;
+    let snapshot = sample::index().expect("the sample").snapshot();
+    let counted = || {
+        let dictionary = Arc::new(FacetDictionary::new(vec![Arc::clone(&snapshot)]));
+        let mut counters = dictionary.counters();
+        let filter = Filter::default();
+        let count = dictionary.count(0, &filter, sample::AS_OF, &Facet::ALL, &mut counters);
+        count.expect("counts");
+        CountedFacets {
+            dictionary,
+            counters,
+        }
+    };
+    let own = counted();
+    let sent = own.values().map(|(facet, label, count)| FacetValue {
+        facet: facet as u8,
+        label: Bytes::copy_from_slice(label.as_bytes()),
+        count,
+    });
+    let parts = vec![
+        ShardAnswer::Facets(sent.collect()),
+        ShardAnswer::Counters(own.clone()),
+        ShardAnswer::Counters(own),
+        ShardAnswer::Counters(counted()),
+    ];
+    let merged = CountedFacets::of(parts).expect("facets");
+    let alone = snapshot
+        .facets(&Filter::default(), sample::AS_OF)
+        .expect("facets");
+    let merged = merged.dictionary.facets(&merged.counters);
+    for facet in Facet::ALL {
+        let sums = merged.values(facet).iter();
+        let sums: Vec<_> = sums.map(|value| (value.label(), value.count())).collect();
+        let of_one = alone.values(facet).iter();
+        let of_one: Vec<_> = of_one
+            .map(|value| (value.label(), 4 * value.count()))
+            .collect();
+        assert_eq!(sums, of_one, "{facet:?}");
+    }
 }

@@ -2,7 +2,13 @@
 
 use super::*;
 
-const NODES: [&str; 5] = ["one", "two", "three", "four", "five"];
+const NODES: [(&str, &str); 5] = [
+    ("one", ""),
+    ("two", ""),
+    ("three", ""),
+    ("four", ""),
+    ("five", ""),
+];
 
 #[test]
 fn the_shards_of_companies_never_change() {
@@ -25,8 +31,8 @@ fn a_shard_has_as_many_different_holders_as_replicas() {
 
 #[test]
 fn a_node_that_goes_moves_only_its_own_shards() {
-    let names = |held: Vec<usize>, nodes: &[&'static str]| -> Vec<&'static str> {
-        held.into_iter().map(|index| nodes[index]).collect()
+    let names = |held: Vec<usize>, nodes: &[(&'static str, &str)]| -> Vec<&'static str> {
+        held.into_iter().map(|index| nodes[index].0).collect()
     };
     for shard in 0..100 {
         let before = names(holders(shard, 100, &NODES, 2), &NODES);
@@ -49,4 +55,26 @@ fn shards_and_places_are_spread_evenly() {
         held[holders(shard, 1_000, &NODES, 1)[0]] += 1;
     }
     assert!(held.iter().all(|count| (140..260).contains(count)));
+}
+
+#[test]
+fn replicas_stand_in_different_zones_where_there_are_enough() {
+    let zones = ["a", "a", "a", "b", "b"];
+    let nodes: Vec<(&str, &str)> = NODES
+        .iter()
+        .zip(zones)
+        .map(|(&(name, _), zone)| (name, zone))
+        .collect();
+    for shard in 0..100 {
+        let held = |replicas| holders(shard, 100, &nodes, replicas);
+        let mut of_two: Vec<&str> = held(2).into_iter().map(|node| nodes[node].1).collect();
+        of_two.sort_unstable();
+        assert_eq!(of_two, ["a", "b"]);
+        // The first choice is that without zones, and a third replica changes nothing about the first two.
+        assert_eq!(held(1), holders(shard, 100, &NODES, 1));
+        assert_eq!(held(3)[..2], held(2));
+        let mut all = held(5);
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2, 3, 4]);
+    }
 }

@@ -1,5 +1,6 @@
 //! White-box tests of `settings.rs`.
 
+use super::super::error::ClusterErrorKind;
 use super::*;
 use signaldex::ErrorKind;
 
@@ -12,6 +13,12 @@ fn text(replicas: usize, names: &[&str]) -> String {
     format!("{{\"store\": \"/store\", \"replicas\": {replicas}, \"nodes\": [{nodes}]}}")
 }
 
+fn with_seeds(cluster: &str, seed: &str) -> String {
+    format!(
+        "{{\"cluster\": \"{cluster}\", \"store\": \"/store\", \"replicas\": 2, \"seeds\": [\"{seed}\"]}}"
+    )
+}
+
 #[test]
 fn what_breaks_a_rule_is_refused_with_what_is_allowed() {
     assert!(ClusterSettings::parse(&text(2, &["one", "two"])).is_ok());
@@ -22,10 +29,34 @@ fn what_breaks_a_rule_is_refused_with_what_is_allowed() {
         (text(1, &["one", "one"]), "\"one\" occurs twice"),
         (text(1, &["a/b"]), "nodes: the name \"a/b\""),
         ("{}".to_owned(), "missing field `store`"),
+        (
+            with_seeds("a/b", "10.0.0.1:7400"),
+            "cluster: the name \"a/b\"",
+        ),
+        (
+            with_seeds("signals", "10.0.0.1"),
+            "seeds: the address \"10.0.0.1\"",
+        ),
+        (
+            r#"{"store": "/store", "replicas": 1, "cluster": "signals", "seeds": []}"#.to_owned(),
+            "seeds: there are 0",
+        ),
+        (
+            r#"{"store": "/store", "replicas": 1, "cluster": "signals"}"#.to_owned(),
+            "either nodes",
+        ),
+        (
+            text(1, &["one"]).replace(
+                "\"nodes\"",
+                "\"cluster\": \"signals\", \"seeds\": [\"h:1\"], \"nodes\"",
+            ),
+            "not both",
+        ),
     ] {
         let error = ClusterSettings::parse(&text).expect_err("refused");
         assert!(
-            error.kind() == ErrorKind::Invalid && error.to_string().contains(reason),
+            error.kind() == ClusterErrorKind::Index(ErrorKind::Invalid)
+                && error.to_string().contains(reason),
             "{error}"
         );
     }
@@ -34,10 +65,16 @@ fn what_breaks_a_rule_is_refused_with_what_is_allowed() {
 #[test]
 fn a_node_that_is_none_is_refused_with_those_that_are() {
     let settings = ClusterSettings::parse(&text(1, &["one", "two"])).expect("a cluster");
-    assert_eq!(settings.index_of("two").ok(), Some(1));
-    let error = settings.index_of("six").expect_err("refused");
+    assert_eq!(
+        settings.address_of("two").ok(),
+        Some(Some("127.0.0.1:7400"))
+    );
+    let error = settings.address_of("six").expect_err("refused");
     assert!(
         error.to_string().contains("allowed are one, two"),
         "{error}"
     );
+    let settings = ClusterSettings::parse(&with_seeds("signals", "h:1")).expect("a cluster");
+    assert_eq!(settings.address_of("six").ok(), Some(None));
+    assert!(settings.address_of("six six").is_err());
 }

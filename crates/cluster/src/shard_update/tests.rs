@@ -239,7 +239,9 @@ fn a_second_writer_is_refused_and_changes_nothing() {
     let update = ShardUpdate::begin(&folder).expect("an update");
     let refused = ShardUpdate::begin(&folder).expect_err("a second one");
     assert!(
-        refused.to_string().contains("another process updates"),
+        refused
+            .to_string()
+            .contains("updates, compacts or publishes these shards"),
         "{refused}"
     );
     drop(update);

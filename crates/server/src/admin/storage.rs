@@ -38,11 +38,14 @@ struct StoragePage<'a> {
 struct NodeRow {
     name: String,
     state: String,
+    zone: String,
+    release: String,
     shards: usize,
     generation: String,
     /// How many generations it is behind the newest of any node.
     behind: String,
     answered: String,
+    plan: String,
 }
 
 /// A shard of a cluster.
@@ -121,12 +124,25 @@ fn cluster_facts(admin: &Admin) -> Vec<Fact> {
         state,
         Fact::new("Following the store", following, note),
     ];
-    let cluster = service.corpus.cluster();
-    if let Some(reason) = cluster.and_then(|cluster| cluster.certificate_error) {
-        facts.push(Fact::new("Certificate", "the former one", reason));
+    if let Some(cluster) = service.corpus.cluster() {
+        facts.push(questions(&cluster));
+        if let Some(reason) = cluster.certificate_error {
+            facts.push(Fact::new("Certificate", "the former one", reason));
+        }
     }
     facts.push(today(admin));
     facts
+}
+
+/// The questions of a node to others that did not go as usual.
+fn questions(cluster: &ClusterStatus) -> Fact {
+    let retried = format!("{} asked again", figures::grouped(cluster.retried));
+    let (hedged, shed) = (
+        figures::grouped(cluster.hedged),
+        figures::grouped(cluster.shed),
+    );
+    let note = format!("{hedged} asked of replicas as well, {shed} refused for load");
+    Fact::new("Questions to other nodes", retried, note)
 }
 
 fn node_lines(cluster: &ClusterStatus) -> Vec<NodeRow> {
@@ -144,9 +160,15 @@ fn node_lines(cluster: &ClusterStatus) -> Vec<NodeRow> {
             0 => "–".to_owned(),
             _ => text,
         };
+        let known = |text: &str| match text {
+            "" => "–".to_owned(),
+            text => text.to_owned(),
+        };
         NodeRow {
             name: node.name.clone(),
             state: state.to_owned(),
+            zone: known(&node.zone),
+            release: known(&node.release),
             shards: node.shards,
             generation: or_dash(figures::grouped(node.newest)),
             behind: or_dash(figures::grouped(behind)),
@@ -154,9 +176,23 @@ fn node_lines(cluster: &ClusterStatus) -> Vec<NodeRow> {
                 Some(time) => format!("{} s ago", figures::grouped(time.as_secs())),
                 None => "–".to_owned(),
             },
+            plan: plan_of(cluster, &node.name),
         }
     };
     cluster.nodes.iter().map(line).collect()
+}
+
+/// The age and the questions of the plan on a node.
+fn plan_of(cluster: &ClusterStatus, node: &str) -> String {
+    let plan = cluster.plans.iter().find(|plan| plan.node == node);
+    plan.map_or_else(
+        || "–".to_owned(),
+        |plan| {
+            let (age, questions) = (plan.age.as_secs(), plan.questions as u64);
+            let (age, questions) = (figures::grouped(age), figures::grouped(questions));
+            format!("{age} s, {questions} under way")
+        },
+    )
 }
 
 fn shard_lines(cluster: &ClusterStatus) -> Vec<ShardRow> {

@@ -5,15 +5,15 @@ use std::ops::ControlFlow;
 use time::Date;
 
 use signaldex::json::{write_csv_header, write_csv_item, write_item_line};
-use signaldex::query::{Order, Start};
+use signaldex::query::{Order, SortKey, Start};
 use signaldex::{Filter, Query, Result, SignalId, Snapshot};
 
 /// Maximum number of signals in a slice, which is charged before it is sent.
-pub(super) const SLICE_SIGNALS_MAX: u64 = 1000;
+pub const SLICE_SIGNALS_MAX: usize = 1000;
 
 /// Bytes after which a slice ends: about 1,000 typical signals, so that large signals take no more memory. A slice
 /// exceeds it by at most one signal.
-const SLICE_BYTES: usize = 1 << 20;
+pub const SLICE_BYTES: usize = 1 << 20;
 
 /// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,23 +34,32 @@ impl ExportFormat {
 pub struct ExportRequest {
     /// Which signals are exported.
     pub filter: Filter,
+    /// In which order.
+    pub order: Order,
     /// How they are written.
     pub format: ExportFormat,
     /// The slice starts after this signal.
-    pub after: Option<SignalId>,
+    pub after: Option<SortKey>,
     /// Maximum number of signals from there on.
     pub items_max: u64,
 }
 
-/// Consecutive signals of an export, newest id first.
+/// Consecutive signals of an export.
 #[derive(Debug)]
 pub struct ExportSlice {
-    /// The signals, in order.
-    pub ids: Vec<SignalId>,
+    /// The sort keys of the signals, in order.
+    pub keys: Vec<SortKey>,
     /// A line per signal.
     pub body: Vec<u8>,
     /// Whether this is the last slice.
     pub is_last: bool,
+}
+
+impl ExportSlice {
+    /// The ids of the signals.
+    pub fn ids(&self) -> Vec<SignalId> {
+        self.keys.iter().map(|key| key.id()).collect()
+    }
 }
 
 impl ExportRequest {
@@ -59,16 +68,26 @@ impl ExportRequest {
         if slice.is_last {
             return None;
         }
-        self.after_ids(&slice.ids)
+        self.after_keys(&slice.keys)
     }
 
     /// The request for what follows its first signals; `None` without any.
-    pub fn after_ids(&self, ids: &[SignalId]) -> Option<ExportRequest> {
+    pub fn after_keys(&self, keys: &[SortKey]) -> Option<ExportRequest> {
         Some(ExportRequest {
-            after: Some(*ids.last()?),
-            items_max: self.items_max.saturating_sub(ids.len() as u64),
+            after: Some(*keys.last()?),
+            items_max: self.items_max.saturating_sub(keys.len() as u64),
             ..self.clone()
         })
+    }
+
+    /// The query for its first signals, at most `max`.
+    pub fn query(&self, max: usize, today: Date) -> Query {
+        let length = usize::try_from(self.items_max).unwrap_or(usize::MAX);
+        let query = Query::of_filter(self.filter.clone(), self.order, length.min(max));
+        match self.after {
+            None => query,
+            Some(key) => query.part(Start::After(query.cursor_after(key, today)), query.limit()),
+        }
     }
 }
 
@@ -84,22 +103,15 @@ pub fn header(format: ExportFormat) -> Vec<u8> {
 
 /// The next slice of an export.
 pub fn slice(snapshot: &Snapshot, request: &ExportRequest, today: Date) -> Result<ExportSlice> {
-    let length = request.items_max.min(SLICE_SIGNALS_MAX);
-    let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let query = Query::of_filter(request.filter.clone(), Order::NewestFirst, length);
-    let query = match request.after {
-        None => query,
-        Some(id) => query.part(Start::After(query.cursor_after(id, today)), length),
-    };
-    let page = snapshot.search(&query, today)?;
+    let page = snapshot.search(&request.query(SLICE_SIGNALS_MAX, today), today)?;
     let write = match request.format {
         ExportFormat::Ndjson => write_item_line,
         ExportFormat::Csv => write_csv_item,
     };
-    let mut ids = Vec::with_capacity(page.len());
+    let mut written = 0;
     let mut body = Vec::with_capacity(SLICE_BYTES.min(page.len() << 10));
     snapshot.visit_records(&page, |signal, company_name| {
-        ids.push(signal.id);
+        written += 1;
         write(&mut body, signal, company_name);
         if body.len() < SLICE_BYTES {
             ControlFlow::Continue(())
@@ -107,24 +119,23 @@ pub fn slice(snapshot: &Snapshot, request: &ExportRequest, today: Date) -> Resul
             ControlFlow::Break(())
         }
     })?;
-    let is_whole_page = ids.len() == page.len();
+    let is_whole_page = written == page.len();
     let is_last =
-        ids.len() as u64 == request.items_max || (is_whole_page && page.next_cursor().is_none());
-    Ok(ExportSlice { ids, body, is_last })
+        written as u64 == request.items_max || (is_whole_page && page.next_cursor().is_none());
+    Ok(ExportSlice {
+        keys: page.keys().take(written).collect(),
+        body,
+        is_last,
+    })
 }
 
-/// The ids of the next signals of an export, at most `max`. Reads no records.
-pub(super) fn ids(
+/// The sort keys of the next signals of an export, at most `max`. Reads no records.
+pub(super) fn keys(
     snapshot: &Snapshot,
     request: &ExportRequest,
     max: usize,
     today: Date,
-) -> Result<Vec<SignalId>> {
-    let matches = snapshot.matches(&request.filter, today, Order::NewestFirst);
-    let matches = match request.after {
-        None => matches,
-        Some(id) => matches.after(id),
-    };
-    let wanted = usize::try_from(request.items_max).unwrap_or(usize::MAX);
-    matches.ids().take(wanted.min(max)).collect()
+) -> Result<Vec<SortKey>> {
+    let page = snapshot.search(&request.query(max, today), today)?;
+    Ok(page.keys().collect())
 }

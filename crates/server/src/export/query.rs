@@ -3,8 +3,8 @@
 use crate::corpus::ExportFormat;
 use crate::endpoint::Endpoint;
 use crate::parameters;
-use signaldex::query::{InvalidQuery, ParameterError, QueryBuilder};
-use signaldex::{Filter, SignalId};
+use signaldex::Query;
+use signaldex::query::{InvalidQuery, Order, ParameterError, QueryBuilder, SortKey};
 
 /// The names of the parameters that only exports have.
 const EXPORT_NAMES: [&str; 3] = [
@@ -16,9 +16,10 @@ const EXPORT_NAMES: [&str; 3] = [
 /// The query of an export.
 #[derive(Clone, Debug)]
 pub(super) struct ExportQuery {
-    pub(super) filter: Filter,
+    /// The filters as typed.
+    pub(super) query: Query,
     /// The export starts after this signal.
-    pub(super) after: Option<SignalId>,
+    pub(super) after: Option<SortKey>,
     /// Maximum number of signals in the export.
     pub(super) max_items: Option<u64>,
     pub(super) format: Option<ExportFormat>,
@@ -34,11 +35,14 @@ impl ExportQuery {
         let accepted = Endpoint::Export.description().search;
         let (mut builder, [after, max_items, format]) =
             QueryBuilder::from_query_string(query_string, accepted, EXPORT_NAMES);
-        let after = value(&mut builder, after_name, after, id);
+        let order = builder.chosen_order();
+        let after = value(&mut builder, after_name, after, |name, text| {
+            key(order, name, text)
+        });
         let max_items = value(&mut builder, max_items_name, max_items, count);
         let format = value(&mut builder, format_name, format, format_of);
         Ok(ExportQuery {
-            filter: builder.build()?.filter().clone(),
+            query: builder.build()?,
             after,
             max_items,
             format,
@@ -62,10 +66,22 @@ fn value<T>(
     parsed.map_err(|error| builder.add_error(error)).ok()
 }
 
-fn id(name: &str, text: &str) -> Result<SignalId, ParameterError> {
-    let allowed = "whole numbers of 1 to 19 digits without a leading zero";
-    text.parse()
-        .map_err(|_| ParameterError::invalid(name, text, allowed))
+/// Where an export in an order goes on.
+fn key(order: Order, name: &str, text: &str) -> Result<SortKey, ParameterError> {
+    order.parse_key(text).map_err(|_| {
+        let allowed = match order {
+            Order::NewestFirst | Order::OldestFirst => {
+                "ids, which are whole numbers of 1 to 19 digits without a leading zero"
+            }
+            Order::LatestDate | Order::EarliestDate => {
+                "DATE,ID of the last whole line, such as 2026-03-01,123, or ,123 without a date"
+            }
+            Order::LargestAmount | Order::SmallestAmount => {
+                "AMOUNT,ID of the last whole line, such as 4700000,123, or ,123 without an amount"
+            }
+        };
+        ParameterError::invalid(name, text, allowed)
+    })
 }
 
 /// A number of signals without an upper limit.

@@ -47,7 +47,6 @@ pub(super) const VALUES_MAX: usize = 20;
 pub(super) const NAMED_VALUES_MAX: usize = 200;
 
 const CUT_NOTE: &str = "Fields named in cut are shortened; the tool signal returns them whole.";
-const NOTHING_NOTE: &str = "Nothing matches; the tool options lists the values of filters.";
 
 /// The charge for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -78,6 +77,7 @@ pub(super) fn tool_answer(
     tool: Tool,
     found: &EndpointResult,
     names_lists: bool,
+    hints: &[String],
     usage: Option<CallUsage>,
 ) -> serde_json::Result<String> {
     let answer = Object(Vec::new());
@@ -89,7 +89,8 @@ pub(super) fn tool_answer(
         (EndpointResult::Body(body), Tool::Changes) => add_changes(answer, body),
         (EndpointResult::Body(body), _) => add_page(answer, body),
     };
-    serde_json::to_string(&answer?.with("usage", usage)?)
+    let hints = (!hints.is_empty()).then_some(hints);
+    serde_json::to_string(&answer?.with("hints", hints)?.with("usage", usage)?)
 }
 
 /// A JSON object that keeps the order of its members.
@@ -162,11 +163,7 @@ fn add_page(answer: AnswerObject, body: &[u8]) -> serde_json::Result<AnswerObjec
     }
     let Envelope { data } = serde_json::from_slice::<Envelope<PageBody>>(body)?;
     let signals: Vec<CompactSignal> = data.items.iter().map(CompactSignal::of).collect();
-    let note = if signals.is_empty() {
-        Some(NOTHING_NOTE)
-    } else {
-        note_of_cuts(&signals)
-    };
+    let note = note_of_cuts(&signals);
     answer
         .with("signals", Some(signals))?
         .with("nextCursor", data.next_cursor)?

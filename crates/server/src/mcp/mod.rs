@@ -9,6 +9,7 @@
 //! message    JSON-RPC in and out
 //! protocol   revisions, headers, the list of tools
 //! tools      names, schemas, prices                from the table of parameters
+//! answers    schemas of answers                    from the table of fields
 //! arguments  arguments -> request of the endpoint
 //! post       POST /mcp                             keys, limits, one answer for each message
 //! stdio      lines over an index of this process   unmetered
@@ -18,6 +19,7 @@
 //!
 //! docs/decisions/mcp.md says why the official crate, `rmcp`, is not used.
 
+mod answers;
 mod arguments;
 mod compact;
 mod message;

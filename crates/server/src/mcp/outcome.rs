@@ -36,10 +36,10 @@ impl ToolOutcome {
     pub(super) fn of_found(
         tool: Tool,
         target: &ToolTarget,
-        found: &EndpointResult,
+        (found, hints): (&EndpointResult, &[String]),
         usage: Option<CallUsage>,
     ) -> Result<ToolOutcome, Problem> {
-        let text = compact::tool_answer(tool, found, target.names_lists(), usage);
+        let text = compact::tool_answer(tool, found, target.names_lists(), hints, usage);
         let text = text.map_err(|error| Problem::internal(&error))?;
         let structured = RawValue::from_string(text.clone());
         Ok(ToolOutcome {

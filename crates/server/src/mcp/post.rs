@@ -28,7 +28,7 @@ use crate::handled::{Handled, Note};
 use crate::limits::{MCP_DRAIN_TIME, MCP_DRAINED_BYTES_MAX, MCP_MESSAGE_BYTES_MAX};
 use crate::problem::Problem;
 use crate::service::ServiceCore;
-use crate::{changes, charging, details, options, request, search};
+use crate::{changes, charging, details, hints, options, request, search};
 use signaldex::Query;
 use signaldex::json::Rendering;
 
@@ -273,30 +273,32 @@ async fn ask(
     let parts = target.parts(tool)?;
     let mut call = call.with_parts(&parts);
     call.wanted_rendering = Rendering::Short;
-    let (found, price) = find(&call, tool, target).await?;
+    let (found, hints, price) = find(&call, tool, target).await?;
     let usage = usage(&call, tool, price).await;
-    let outcome = ToolOutcome::of_found(tool, target, &found, Some(usage))?;
+    let outcome = ToolOutcome::of_found(tool, target, (&found, &hints), Some(usage))?;
     Ok((outcome, price))
 }
 
-/// What the endpoint of a tool finds, and what it charges.
+/// What the endpoint of a tool finds, the hints for it, and what it charges.
 async fn find(
     call: &Call<'_>,
     tool: Tool,
     target: &ToolTarget,
-) -> Result<(EndpointResult, Price), Problem> {
+) -> Result<(EndpointResult, Vec<String>, Price), Problem> {
     let answer = match tool {
         Tool::Search => search::page_or_count(call).await,
         Tool::Count => {
-            let query = Query::from_query_string(call.query())?;
+            let query = Arc::new(Query::from_query_string(call.query())?);
             let view = call.service.corpus.trusted_view()?;
             let count = search::count(call, &view, query.filter()).await?;
-            return Ok((EndpointResult::Count(count), Price::FREE));
+            let hints = hints::find(call, &view, &query, count == 0).await;
+            return Ok((EndpointResult::Count(count), hints, Price::FREE));
         }
         Tool::Options => {
             let (options, free) = options::find(call).await?;
             charging::count_free(call, free);
-            return Ok((EndpointResult::Options(Box::new(options)), Price::FREE));
+            let found = EndpointResult::Options(Box::new(options));
+            return Ok((found, Vec::new(), Price::FREE));
         }
         Tool::Signal => details::signal(call, &target.segment).await,
         Tool::Company => details::company(call, &target.segment).await,
@@ -306,6 +308,7 @@ async fn find(
     let body = body.map_err(|error| Problem::internal(&error))?;
     Ok((
         EndpointResult::Body(body.into()),
+        answer.hints,
         answer.price.unwrap_or(Price::FREE),
     ))
 }

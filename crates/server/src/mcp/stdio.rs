@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Read, Write};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use time::{Date, UtcDateTime};
@@ -19,6 +20,7 @@ use crate::problem::Problem;
 use crate::service::Today;
 use crate::{changes, details, options, search};
 use signaldex::json::Rendering;
+use signaldex::query::Start;
 use signaldex::{Index, Query};
 
 /// Answers messages of the Model Context Protocol, one per line, until the input ends: the tools of
@@ -34,7 +36,7 @@ pub fn serve_mcp(
     mut output: impl Write,
 ) -> io::Result<()> {
     let mut server = Stdio {
-        corpus: LocalCorpus::new(index),
+        corpus: Arc::new(LocalCorpus::new(index)),
         today,
         after_handshake: false,
     };
@@ -81,7 +83,7 @@ fn too_long() -> RpcError {
 }
 
 struct Stdio {
-    corpus: LocalCorpus,
+    corpus: Arc<LocalCorpus>,
     today: Today,
     after_handshake: bool,
 }
@@ -129,49 +131,71 @@ impl Stdio {
                 "the index cannot be followed"
             );
         }
-        ToolOutcome::of_found(tool, &target, &self.ask(tool, &target)?, None)
+        let (found, hints) = self.ask(tool, &target)?;
+        ToolOutcome::of_found(tool, &target, (&found, &hints), None)
     }
 
-    /// What the tool's endpoint would find.
-    fn ask(&self, tool: Tool, target: &ToolTarget) -> Result<EndpointResult, Problem> {
+    /// What the tool's endpoint would find, and the hints for it.
+    fn ask(
+        &self,
+        tool: Tool,
+        target: &ToolTarget,
+    ) -> Result<(EndpointResult, Vec<String>), Problem> {
         let view = self.corpus.trusted_view()?;
         let today = self.today();
+        let corpus = Arc::clone(&self.corpus);
+        let hints = |query: Arc<Query>, is_empty| match query.start() {
+            Start::First | Start::Page(1) => {
+                now(Arc::clone(&self.corpus).hints(Arc::clone(&view), query, is_empty))
+            }
+            Start::After(_) | Start::Page(_) => Ok(Vec::new()),
+        };
+        let mut found_hints = Vec::new();
         let body = match tool {
             Tool::Search => {
-                let query = Query::from_query_string(&target.query)?;
-                let page = self.corpus.page(&view, &query, today, Rendering::Short);
-                search::body(search::without_gap(now(page)?, &query)?)
+                let query = Arc::new(Query::from_query_string(&target.query)?);
+                let (view, owned) = (Arc::clone(&view), Arc::clone(&query));
+                let page = corpus.page(view, owned, today, Rendering::Short);
+                let page = search::without_gap(now(page)?, &query)?;
+                found_hints = hints(query, page.keys.is_empty())?;
+                search::body(page)
             }
             Tool::Count => {
-                let query = Query::from_query_string(&target.query)?;
-                let count = now(self.corpus.count(&view, query.filter(), today))?;
-                return Ok(EndpointResult::Count(count));
+                let query = Arc::new(Query::from_query_string(&target.query)?);
+                let filter = query.filter().clone();
+                let count = now(corpus.count(Arc::clone(&view), filter, today))?;
+                let hints = hints(query, count == 0)?;
+                return Ok((EndpointResult::Count(count), hints));
             }
             Tool::Options => {
                 let query = options::parse(&target.query)?;
-                let counts = now(self.corpus.facets(&view, &query, today))?;
-                let facets = query.facets;
+                let facets = query.facets.clone();
+                let counts = now(corpus.facets(view, Arc::new(query), today))?;
                 let options = Box::new(FoundOptions { counts, facets });
-                return Ok(EndpointResult::Options(options));
+                return Ok((EndpointResult::Options(options), Vec::new()));
             }
             Tool::Signal => {
                 let id = details::parse_id(&target.segment)?;
-                now(self.corpus.signal(&view, id))?.ok_or_else(details::no_signal)?
+                now(corpus.signal(view, id))?.ok_or_else(details::no_signal)?
             }
             Tool::Company => {
                 let slug = crate::request::decode_segment(&target.segment)?;
-                now(self.corpus.company(&view, &slug))?.ok_or_else(details::no_company)?
+                now(corpus.company(view, slug.into_owned()))?.ok_or_else(details::no_company)?
             }
             Tool::Changes => {
+                let (request, query) = changes::parse(&target.query)?;
                 let request = ChangesRequest {
                     rendering: Rendering::Short,
-                    ..changes::parse(&target.query)?
+                    ..request
                 };
-                let found = now(self.corpus.changes(&view, &request, today))?;
+                if request.since.is_none() {
+                    found_hints = hints(Arc::new(query), true)?;
+                }
+                let found = now(corpus.changes(Arc::clone(&view), request, today))?;
                 found.map_err(changes::refused)?.body
             }
         };
-        Ok(EndpointResult::Body(body))
+        Ok((EndpointResult::Body(body), found_hints))
     }
 
     fn today(&self) -> Date {
@@ -180,7 +204,7 @@ impl Stdio {
 }
 
 /// The answer of a future of a local index, which is ready at the first poll.
-fn now<T>(mut answer: CorpusFuture<'_, T>) -> Result<T, Problem> {
+fn now<T>(mut answer: CorpusFuture<T>) -> Result<T, Problem> {
     match pin!(&mut answer).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => Ok(answer?),
         Poll::Pending => Err(Problem::overloaded("The index does not answer at once.")),

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
+use super::answers;
 use crate::endpoint::{self, Endpoint};
 use crate::metering::Counter;
 use crate::parameters::{self, EndpointParameter, Location};
@@ -39,8 +40,8 @@ const DESCRIPTIONS: [ToolDescription; Tool::ALL.len()] = [
         endpoint: Endpoint::Signals,
         recorded_name: "mcp search",
         title: "Search signals",
-        text: "Searches dated activities of companies, newest first. Filters are combined with AND; words \
-            match exactly, without stemming. Costs one signals unit for each signal returned, so set limit \
+        text: "Searches dated activities of companies, newest first or in another order. Filters are combined with AND; words \
+            match exactly, without stemming: robot* finds each word that begins so. Costs one signals unit for each signal returned, so set limit \
             to what you need and call count first, which is free. Long texts are cut, and cut names them; \
             the tool signal has them whole. nextCursor is the cursor of the next page; it is absent on the last \
             page.",
@@ -182,6 +183,7 @@ pub(super) fn list() -> Value {
         let warning = if returns_texts { TEXTS_WARNING } else { "" };
         json!({
             "name": name, "title": title, "description": format!("{text}{warning}"), "inputSchema": schema,
+            "outputSchema": answers::schema(tool),
             "annotations": {"readOnlyHint": true, "openWorldHint": returns_texts}
         })
     });

@@ -10,13 +10,14 @@ mod schemas;
 use serde_json::{Map, Value, json};
 
 use super::endpoint::ENDPOINTS;
+use super::reference::NOTES;
 
 const DESCRIPTION: &str = "Search signals, which are dated activities of companies, and read single \
     signals and companies.\n\nSend an API key in every request below `/api/v1`: `Authorization: \
     Bearer sdx_…`. `HEAD` works wherever `GET` does and is free. Every error is an \
     `application/problem+json` body (RFC 9457) whose `code` is meant for programs.\n\nLists are one \
     comma-separated value (`style: form`, `explode: false`). An item that contains a comma is \
-    written in double quotes, with quotes inside it doubled.";
+    written in double quotes, with quotes inside it doubled.\n\n";
 
 /// The OpenAPI 3.1 document of the service at the root of its host.
 pub fn document() -> Value {
@@ -31,7 +32,7 @@ pub(super) fn document_at(base: &str) -> Value {
         "info": {
             "title": "signaldex",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": DESCRIPTION,
+            "description": format!("{DESCRIPTION}{}", notes()),
             "contact": {"name": "The operator of this service"},
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"}
         },
@@ -53,6 +54,12 @@ pub(super) fn document_at(base: &str) -> Value {
             "schemas": schemas::all()
         }
     })
+}
+
+/// What applies to all answers, a section each.
+fn notes() -> String {
+    let sections = NOTES.map(|(title, _, text)| format!("## {title}\n\n{text}"));
+    sections.join("\n\n")
 }
 
 /// Every endpoint but the pages for people.

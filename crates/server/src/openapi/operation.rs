@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use super::responses;
 use crate::endpoint::{EndpointDescription, Example};
 use crate::keys::Scope;
-use crate::parameters::EndpointParameter;
 
 /// The operation of an endpoint, which is read with GET.
 pub(super) fn document(endpoint: &EndpointDescription, base: &str) -> Value {
@@ -30,7 +29,7 @@ pub(super) fn document(endpoint: &EndpointDescription, base: &str) -> Value {
     }
     let parameters: Vec<Value> = endpoint
         .parameters()
-        .map(EndpointParameter::document)
+        .map(|parameter| parameter.document(base))
         .collect();
     if !parameters.is_empty() {
         operation["parameters"] = Value::Array(parameters);

@@ -17,15 +17,18 @@ pub(super) fn reference(code: ProblemCode) -> (String, Value) {
 
 /// The headers of an answer with content.
 pub(super) fn answer_headers(needs_key: bool, is_metered: bool) -> Value {
-    const METERED: [(&str, &str); 4] = [
+    const METERED: [(&str, &str); 5] = [
         ("ETag", "ETag"),
+        ("X-Hints", "Hints"),
         ("X-Usage-Charged", "UsageCharged"),
         ("X-Usage-Remaining", "UsageRemaining"),
         ("Idempotency-Replayed", "IdempotencyReplayed"),
     ];
-    const KEYED: [(&str, &str); 2] = [
+    const KEYED: [(&str, &str); 4] = [
         ("RateLimit", "RateLimit"),
         ("RateLimit-Policy", "RateLimitPolicy"),
+        ("Deprecation", "Deprecation"),
+        ("Sunset", "Sunset"),
     ];
     let keyed = KEYED.iter().filter(|_| needs_key);
     let metered = METERED.iter().filter(|_| is_metered);
@@ -47,8 +50,11 @@ pub(super) fn headers() -> Value {
         "RateLimitPolicy": header("string", "The burst, and the seconds in which it refills.", json!("\"key\";q=100;w=2")),
         "ETag": header("string", "A weak tag of the answer.", json!("W/\"0123456789abcdef01234567\"")),
         "UsageCharged": header("integer", "Units that the request was charged.", json!(1)),
+        "Hints": header("string", "On first pages, counts and exports: what was probably meant, a list of strings (RFC 9651) for people; do not parse them.", json!("\"no signal has country \\\"germny\\\"; did you mean Germany?\"")),
         "UsageRemaining": header("integer", "Units left this month, if the key has a quota.", json!(9999)),
         "IdempotencyReplayed": header("string", "`true` if an earlier answer is repeated.", json!("true")),
+        "Deprecation": header("string", "Only once a new version has replaced this one: since when it is deprecated (RFC 9745).", json!("@1801353600")),
+        "Sunset": header("string", "Only with `Deprecation`: when this version ends (RFC 8594).", json!("Tue, 01 Feb 2028 00:00:00 GMT")),
         "RetryAfter": header("integer", "Seconds after which to try again.", json!(1))
     })
 }
@@ -57,12 +63,9 @@ pub(super) fn headers() -> Value {
 pub(super) fn problems(base: &str) -> Value {
     let mut examples: Map<String, Value> = serde_json::from_str(EXAMPLES).unwrap_or_default();
     let mut responses: Map<String, Value> = Map::new();
-    // GET is the only method of the document, so 405 cannot happen; only a cluster answers 501.
-    let never = [ProblemCode::MethodNotAllowed, ProblemCode::NotImplemented];
-    for code in ProblemCode::ALL
-        .into_iter()
-        .filter(|code| !never.contains(code))
-    {
+    // GET is the only method of the document, so 405 cannot happen.
+    let can_happen = |code: &ProblemCode| *code != ProblemCode::MethodNotAllowed;
+    for code in ProblemCode::ALL.into_iter().filter(can_happen) {
         let status = code.status().as_str().to_owned();
         let name = format!("Problem{status}");
         let description = format!("`{}`: {}.", code.as_str(), code.title());

@@ -28,6 +28,13 @@ impl Response {
         known.map(|(_, value)| value.as_str())
     }
 
+    /// The values of every header of a name.
+    pub(crate) fn headers_named(&self, name: &str) -> Vec<&str> {
+        let headers = self.headers.iter();
+        let named = headers.filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        named.map(|(_, value)| value.as_str()).collect()
+    }
+
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).expect("a JSON body")
     }

@@ -143,6 +143,7 @@ fn every_answer_to_an_allowed_origin_can_be_read_with_its_headers() {
             "RateLimit",
             "RateLimit-Policy",
             "Retry-After",
+            "X-Hints",
             "X-Request-Id",
             "X-Usage-Charged",
             "X-Usage-Remaining",

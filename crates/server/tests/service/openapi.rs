@@ -135,3 +135,76 @@ fn lists_are_arrays_in_one_value_and_closed_values_have_names() {
         }
     }
 }
+
+/// Every property of a schema, with its path.
+fn add_properties<'d>(start: &str, schema: &'d Value, found: &mut Vec<(String, &'d Value)>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{start}.{name}");
+        found.push((path.clone(), property));
+        add_properties(&path, property, found);
+    }
+}
+
+fn is_text(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| !text.trim().is_empty())
+}
+
+/// What the document or the list of tools describes without a word.
+fn undescribed(document: &Value, tools: &Value) -> Vec<String> {
+    let mut described = Vec::new();
+    for (path, operation) in operations(document) {
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            described.push((format!("{path} {}", parameter["name"]), parameter));
+        }
+    }
+    for (name, schema) in document["components"]["schemas"]
+        .as_object()
+        .expect("schemas")
+    {
+        add_properties(name, schema, &mut described);
+    }
+    for tool in tools.as_array().expect("tools") {
+        let name = tool["name"].as_str().expect("a name");
+        add_properties(name, &tool["inputSchema"], &mut described);
+        add_properties(name, &tool["outputSchema"], &mut described);
+    }
+    let missing = described
+        .iter()
+        .filter(|(_, value)| !is_text(&value["description"]));
+    let mut missing: Vec<String> = missing.map(|(path, _)| path.clone()).collect();
+    for set in ["ProblemCode", "ParameterErrorCode"] {
+        let schema = &document["components"]["schemas"][set];
+        let text = schema["description"].as_str().unwrap_or_default();
+        for code in schema["enum"].as_array().expect("codes") {
+            let start = format!("- `{}`: ", code.as_str().expect("a code"));
+            let line = text.lines().find_map(|line| line.strip_prefix(&start));
+            if line.is_none_or(|meaning| meaning.len() < 10) {
+                missing.push(format!("{set} {code}"));
+            }
+        }
+    }
+    missing
+}
+
+#[test]
+fn each_field_parameter_and_code_is_described() {
+    let fixture = Fixture::start();
+    let list = fixture.send_message(&crate::mcp::message("tools/list", serde_json::json!({})));
+    let tools = list.json()["result"]["tools"].clone();
+    let document = signaldex_server::openapi_document();
+    assert_eq!(undescribed(&document, &tools), Vec::<String>::new());
+    for path in [
+        "/components/schemas/Signal/properties/date/description",
+        "/components/schemas/Problem/properties/errors/description",
+        "/components/schemas/ProblemCode/description",
+        "/paths/~1api~1v1~1export/get/parameters/0/description",
+    ] {
+        let mut lacking = document.clone();
+        *lacking.pointer_mut(path).expect(path) = "".into();
+        assert!(!undescribed(&lacking, &tools).is_empty(), "{path}");
+    }
+    let mut lacking = tools.clone();
+    let path = "/3/outputSchema/properties/signal/properties/date/description";
+    *lacking.pointer_mut(path).expect(path) = "".into();
+    assert_eq!(undescribed(&document, &lacking).len(), 1);
+}

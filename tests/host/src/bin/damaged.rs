@@ -232,9 +232,9 @@ fn questions<'q>(
             explained.map(|explained| explained.matches.to_string()),
         ),
         (
-            "unknown values",
+            "named companies",
             snapshot
-                .unknown_values(filter)
+                .named_companies(filter)
                 .map(|values| format!("{values:?}")),
         ),
         ("matches", all(matches())),

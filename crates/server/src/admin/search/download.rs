@@ -51,6 +51,7 @@ fn all(admin: &Admin, visit: &Visit, format: ExportFormat, name: &str) -> PageRe
     found(admin, visit, |snapshot, query, today| {
         let request = ExportRequest {
             filter: query.filter().clone(),
+            order: query.order(),
             format,
             after: None,
             items_max: u64::MAX,

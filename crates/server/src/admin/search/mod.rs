@@ -73,8 +73,10 @@ struct FoundSignals {
     news: String,
     first_page: Option<String>,
     next_page: Option<String>,
-    /// Values of the filter that no signal has, one sentence each.
-    unknown: Vec<String>,
+    /// The companies that each item of `companies` is.
+    companies: Vec<String>,
+    /// What was probably meant.
+    hints: Vec<String>,
     plan: QueryPlan,
 }
 
@@ -140,7 +142,7 @@ fn find(
         if let Start::Page(_) = query.start() {
             return Ok(Err(search::too_large(cards.len())));
         }
-        let last = page.ids().nth(cards.len().saturating_sub(1));
+        let last = page.keys().nth(cards.len().saturating_sub(1));
         next_cursor = last.map(|last| query.cursor_after(last, today));
     }
     let next_page = next_cursor.map(|cursor| {
@@ -153,9 +155,11 @@ fn find(
         Start::After(_) | Start::Page(_) => Some(text.without("page").without("cursor").link()),
     };
     let explanation = snapshot.explain(query, today)?;
-    let unknown = explanation.unknown.iter();
+    let companies = explanation.companies.iter();
+    let companies = companies.map(ToString::to_string).collect();
     Ok(Ok(FoundSignals {
-        unknown: unknown.map(ToString::to_string).collect(),
+        companies,
+        hints: explanation.hints.clone(),
         count: figures::grouped(explanation.matches),
         shown: cards.len(),
         cards,

@@ -32,7 +32,7 @@ fn text(error: &ParameterError, parameter: Option<Parameter>) -> String {
         ErrorCode::InvalidValue => kind.map_or_else(|| error.message.clone(), allowed),
         ErrorCode::TooLong => too_long(kind),
         ErrorCode::TooManyItems => too_many(kind),
-        ErrorCode::UnsearchableText => "Enter at least one letter or digit.".to_owned(),
+        ErrorCode::UnsearchableText => unsearchable(error),
         ErrorCode::ConflictingParameters => match parameter {
             Some(Parameter::FundingMin) => "The lowest amount is above the highest.".to_owned(),
             Some(Parameter::DateFrom) => "The first day is after the last.".to_owned(),
@@ -44,6 +44,15 @@ fn text(error: &ParameterError, parameter: Option<Parameter>) -> String {
         ErrorCode::InvalidPosition => "This is not a position in the index.".to_owned(),
         // A malformed query string.
         _ => "The address is damaged: a value is not percent-encoded UTF-8.".to_owned(),
+    }
+}
+
+/// A text without words, or a star that makes no prefix word, whose message names the word and what to write instead.
+fn unsearchable(error: &ParameterError) -> String {
+    let of_star = format!("{} has the word ", error.parameter);
+    match error.message.strip_prefix(&of_star) {
+        Some(advice) => format!("The word {advice}."),
+        None => "Enter at least one letter or digit.".to_owned(),
     }
 }
 

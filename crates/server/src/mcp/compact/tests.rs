@@ -13,7 +13,7 @@ const URL_BYTES_MAX: usize = 250;
 fn compacted(signal: &Value) -> Value {
     let body = json!({"data": {"items": [signal], "nextCursor": null}}).to_string();
     let found = EndpointResult::Body(body.into_bytes());
-    let answer = tool_answer(Tool::Search, &found, false, None).expect("a page");
+    let answer = tool_answer(Tool::Search, &found, false, &[], None).expect("a page");
     serde_json::from_str(&answer).expect("JSON")
 }
 
@@ -93,7 +93,7 @@ fn options(countries: usize, names_lists: bool) -> String {
         counts,
         facets: query.facets,
     }));
-    tool_answer(Tool::Options, &found, names_lists, None).expect("options")
+    tool_answer(Tool::Options, &found, names_lists, &[], None).expect("options")
 }
 
 #[test]

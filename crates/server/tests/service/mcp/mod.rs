@@ -20,7 +20,7 @@ use crate::fixture::Fixture;
 pub(crate) const CURRENT: &str = "2026-07-28";
 
 /// A request of that revision.
-fn message(method: &str, mut params: Value) -> Value {
+pub(crate) fn message(method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": CURRENT,
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -52,7 +52,7 @@ pub(crate) fn headers_of(message: &Value) -> Vec<(&'static str, String)> {
 
 impl Fixture {
     /// Sends a message with the headers that it needs.
-    fn send_message(&self, message: &Value) -> Response {
+    pub(crate) fn send_message(&self, message: &Value) -> Response {
         let headers = headers_of(message);
         let headers: Vec<(&str, &str)> = headers
             .iter()

@@ -1,0 +1,239 @@
+//! Questions as work units: read as they were written, and refused where they are damaged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prost::Message;
+use signaldex::json::Rendering;
+use signaldex::query::{Facet, Order, Start};
+use signaldex::{
+    ChangeKind, ErrorKind, FacetQuery, Filter, Index, Position, Query, Result, SignalId,
+};
+use time::macros::date;
+
+use super::QuestionUnit;
+use crate::generation::SHARDS_MAX;
+use crate::question::{ChangesQuestion, Question, ROWS_MAX, RowFormat, ShardRequest};
+
+/// Every part of a filter, so that each crosses the network.
+const QUERY: &str = "q=raises \"series a\" -intern&any=b \"c d\"&exclude=e&company=acme&\
+                     country=germany&industry=software&size=1-49&days=30&dateRanges=7,older&\
+                     dateFrom=2026-01-01&dateTo=2026-06-30&categories=funding,hiring&\
+                     hiringType=x&jobFunction=y&seniority=z&employmentType=v&\
+                     workArrangement=w&fundingStage=seed&fundingCurrency=EUR&fundingMin=1.5&\
+                     fundingMax=2e9&ids=1,2&activityIds=3&companies=acme,globex&limit=7";
+
+fn rows(query: &str) -> Question {
+    let query = Query::from_query_string(query).expect("a query");
+    Question {
+        generation: 7,
+        shards: vec![2, 0],
+        rendered_max: 26,
+        wanted: Arc::new(ShardRequest::Rows {
+            query: Box::new(query),
+            today: date!(2026 - 06 - 30),
+            rendering: Some(RowFormat::Item(Rendering::Short)),
+        }),
+    }
+}
+
+#[test]
+fn questions_are_read_as_they_were_written() {
+    let count = ShardRequest::Count {
+        filter: Box::new(Filter::from_query_string("companySlug=acme").expect("a filter")),
+        today: date!(2026 - 06 - 30),
+    };
+    let query = Query::from_query_string("q=a&limit=50").expect("a query");
+    let query = query.into_builder().order(Order::OldestFirst).build();
+    let many = ShardRequest::Rows {
+        query: Box::new(query.expect("a query").part(Start::First, ROWS_MAX)),
+        today: date!(2026 - 06 - 30),
+        rendering: None,
+    };
+    let facets = ShardRequest::Facets {
+        query: Box::new(FacetQuery::new(
+            Filter::from_query_string("q=raises").expect("a filter"),
+            Facet::ALL,
+        )),
+        today: date!(2026 - 06 - 30),
+    };
+    let csv = ShardRequest::Rows {
+        query: Box::new(Query::from_query_string(QUERY).expect("a query")),
+        today: date!(2026 - 06 - 30),
+        rendering: Some(RowFormat::Csv),
+    };
+    let wanted = [
+        ShardRequest::clone(&rows(QUERY).wanted),
+        csv,
+        many,
+        count,
+        facets,
+        ShardRequest::Signal(SignalId::MAX),
+        ShardRequest::Company("acme".to_owned()),
+        changes(ChangeKind::Upsert, Rendering::Whole),
+        changes(ChangeKind::Removal, Rendering::Short),
+    ];
+    for wanted in wanted {
+        let shards = match wanted {
+            ShardRequest::Changes(_) => 1,
+            _ => SHARDS_MAX,
+        };
+        let question = Question {
+            generation: u64::MAX,
+            shards: (0..shards).collect(),
+            rendered_max: usize::MAX,
+            wanted: Arc::new(wanted),
+        };
+        assert_eq!(decoded(&encoded(&question)).ok(), Some(question));
+    }
+}
+
+fn changes(kind: ChangeKind, rendering: Rendering) -> ShardRequest {
+    let index = Index::in_memory().expect("an index");
+    ShardRequest::Changes(Box::new(ChangesQuestion {
+        filter: Query::from_query_string(QUERY)
+            .expect("a query")
+            .filter()
+            .clone(),
+        today: date!(2026 - 06 - 30),
+        rendering,
+        limit: 50,
+        since: Position::START,
+        until: index.snapshot().position(),
+        kind,
+    }))
+}
+
+/// Changes are asked of one shard.
+#[test]
+fn changes_of_several_shards_are_refused() {
+    for shards in [vec![], vec![1, 2]] {
+        let question = Question {
+            generation: 7,
+            shards,
+            rendered_max: 1,
+            wanted: Arc::new(changes(ChangeKind::Upsert, Rendering::Whole)),
+        };
+        assert!(decoded(&encoded(&question)).is_err());
+    }
+}
+
+fn encoded(question: &Question) -> Vec<u8> {
+    QuestionUnit::of(7, question, Duration::from_secs(1)).encode_to_vec()
+}
+
+fn decoded(bytes: &[u8]) -> Result<Question> {
+    let unit =
+        QuestionUnit::decode(bytes).map_err(|error| signaldex::Error::corrupt(error.to_string()));
+    unit.and_then(QuestionUnit::question)
+}
+
+#[test]
+fn what_is_unknown_or_too_much_is_refused() {
+    let refused = |question: Question| decoded(&encoded(&question)).expect_err("refused").kind();
+    for shards in [vec![1, 0, 1], (0..=SHARDS_MAX).collect()] {
+        let question = Question {
+            shards,
+            ..rows("q=raises")
+        };
+        assert_eq!(refused(question), ErrorKind::Corrupt);
+    }
+    assert_eq!(refused(rows("page=2")), ErrorKind::Corrupt);
+    // A kind of a later release.
+    let mut unit = QuestionUnit::of(7, &rows("q=raises"), Duration::from_secs(1));
+    unit.kind = Some(99);
+    assert!(
+        unit.question()
+            .is_err_and(|error| error.kind() == ErrorKind::NewerFormat)
+    );
+    // Fields of a later release are skipped.
+    let mut bytes = encoded(&rows("q=raises"));
+    prost::encoding::string::encode(500, &"later".to_owned(), &mut bytes);
+    assert_eq!(decoded(&bytes).ok(), Some(rows("q=raises")));
+}
+
+#[test]
+fn no_damaged_byte_makes_a_worker_panic() {
+    let bytes = encoded(&rows(QUERY.replace('"', "").as_str()));
+    for position in 0..bytes.len() {
+        let _ = decoded(&bytes[..position]);
+        for flip in [1, 0x80, 0xff] {
+            let mut damaged = bytes.clone();
+            damaged[position] ^= flip;
+            let _ = decoded(&damaged);
+        }
+    }
+}
+
+/// A question of each kind, by name.
+fn questions() -> Vec<(&'static str, Question)> {
+    let of = |wanted: ShardRequest| Question {
+        generation: 7,
+        shards: vec![0, 2, 300],
+        rendered_max: usize::MAX,
+        wanted: Arc::new(wanted),
+    };
+    let filter = Filter::from_query_string(QUERY.trim_end_matches("&limit=7")).expect("a filter");
+    let today = date!(2026 - 06 - 30);
+    let count = ShardRequest::Count {
+        filter: Box::new(filter.clone()),
+        today,
+    };
+    let changes = ShardRequest::Changes(Box::new(ChangesQuestion {
+        filter: filter.clone(),
+        today,
+        rendering: Rendering::Short,
+        limit: 50,
+        since: Position::START,
+        until: Position::START,
+        kind: ChangeKind::Upsert,
+    }));
+    let csv = ShardRequest::Rows {
+        query: Box::new(Query::from_query_string(QUERY).expect("a query")),
+        today,
+        rendering: Some(RowFormat::Csv),
+    };
+    let of_one = Question {
+        shards: vec![3],
+        ..of(changes)
+    };
+    let facets = ShardRequest::Facets {
+        query: Box::new(FacetQuery::new(filter, [Facet::Category, Facet::Industry])),
+        today,
+    };
+    vec![
+        ("rows", rows(QUERY)),
+        ("count", of(count)),
+        ("facets", of(facets)),
+        ("signal", of(ShardRequest::Signal(SignalId::MAX))),
+        ("company", of(ShardRequest::Company("acme".to_owned()))),
+        ("changes", of_one),
+        ("csv", of(csv)),
+    ]
+}
+
+/// The questions of each release, in hexadecimal digits, are read by this one; those of this one are as they were.
+#[test]
+fn questions_of_all_releases_are_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/messages");
+    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
+    let own: String = questions()
+        .iter()
+        .map(|(name, question)| format!("{name} {}\n", hex(&encoded(question))))
+        .collect();
+    let own_path = folder.join(concat!(env!("CARGO_PKG_VERSION"), ".txt"));
+    if std::env::var_os("SIGNALDEX_BLESS").is_some() {
+        std::fs::write(&own_path, &own).expect("a written file");
+    }
+    assert_eq!(std::fs::read_to_string(&own_path).expect("messages"), own);
+    for file in std::fs::read_dir(&folder).expect("the folder") {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("messages");
+        for (line, (name, question)) in text.lines().zip(questions()) {
+            let (of, digits) = line.split_once(' ').expect("a name");
+            let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).expect("digits");
+            let bytes: Vec<u8> = (0..digits.len()).step_by(2).map(byte).collect();
+            assert_eq!(of, name);
+            assert_eq!(decoded(&bytes).ok(), Some(question), "{name}");
+        }
+    }
+}

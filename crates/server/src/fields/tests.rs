@@ -1,0 +1,157 @@
+//! The table is complete, and docs/records.md has it.
+
+use serde_json::value::RawValue;
+use signaldex::json::{CompanyDetail, Data, FilterOptions, SignalDetail, SignalItem};
+use signaldex::query::Facet;
+use signaldex::{Filter, sample};
+
+use super::*;
+use crate::documents::assert_part;
+
+#[test]
+fn each_field_is_described_with_an_example() {
+    for object in &OBJECTS {
+        for field in object.fields() {
+            let name = format!("{}.{}", object.name, field.name);
+            assert!(field.meaning.ends_with('.'), "{name}: {}", field.meaning);
+            let contains_others = matches!(field.values, Object(_) | List(..));
+            assert_eq!(field.example_value().is_none(), contains_others, "{name}");
+            assert_eq!(field.example.is_empty(), contains_others, "{name}");
+        }
+    }
+}
+
+#[test]
+fn objects_in_answers_are_in_the_table() {
+    for object in &OBJECTS {
+        for field in object.fields() {
+            if let Object(name) | List(name, _) = field.values {
+                assert!(!alternatives(name).is_empty(), "{name}");
+            }
+        }
+    }
+    let paths: Vec<String> = paths_of("ChangesResult")
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
+    for path in ["data.changes[].signal.funding.amount", "data.changes[].id"] {
+        assert!(paths.iter().any(|known| known == path), "{path}");
+    }
+}
+
+/// The names of the members of an object, in order.
+fn names(record: impl serde::Serialize) -> Vec<String> {
+    struct Names(Vec<String>);
+    impl<'de> serde::Deserialize<'de> for Names {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Names, D::Error> {
+            struct Visitor;
+            impl<'de> serde::de::Visitor<'de> for Visitor {
+                type Value = Names;
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("an object")
+                }
+                fn visit_map<A: serde::de::MapAccess<'de>>(
+                    self,
+                    mut map: A,
+                ) -> Result<Names, A::Error> {
+                    let mut names = Vec::new();
+                    while let Some((name, _)) = map.next_entry::<String, &RawValue>()? {
+                        names.push(name);
+                    }
+                    Ok(Names(names))
+                }
+            }
+            deserializer.deserialize_map(Visitor)
+        }
+    }
+    let text = serde_json::to_string(&record).expect("JSON");
+    let Names(names) = serde_json::from_str(&text).expect("an object");
+    names
+}
+
+#[test]
+fn answers_have_the_fields_of_the_table_in_its_order() {
+    let index = sample::index().expect("the sample corpus");
+    let snapshot = index.snapshot();
+    let query = signaldex::Query::from_query_string("fundingMin=1").expect("a query");
+    let page = snapshot.search(&query, sample::AS_OF).expect("a page");
+    let items = snapshot.records(&page).expect("records");
+    let (signal, company_name) = (&items[0].signal, &items[0].company_name[..]);
+    let found = snapshot.company(&signal.company_slug).expect("readable");
+    let profile = found.expect("a company");
+    let detail = SignalDetail {
+        signal,
+        company: &profile.company,
+    };
+    let text = serde_json::to_value(detail).expect("JSON");
+    let counts = snapshot.facets(&Filter::default(), sample::AS_OF);
+    let options = FilterOptions {
+        counts: &counts.expect("counts"),
+        facets: &Facet::ALL,
+    };
+    let item = SignalItem {
+        signal,
+        company_name,
+    };
+    let answers = [
+        ("Signal", names(item)),
+        ("SignalDetail", names(detail)),
+        ("Company", names(CompanyDetail { profile: &profile })),
+        ("FilterOptions", names(options)),
+        ("SearchResult", names(Data { data: 0 })),
+    ];
+    for (object, found) in answers {
+        let object = ObjectDescription::of_name(object).expect(object);
+        let described: Vec<&str> = object.fields().map(|field| field.name).collect();
+        assert_eq!(found, described, "{}", object.name);
+    }
+    for (object, found) in [
+        ("Funding", &text["funding"]),
+        ("CompanyProfile", &text["company"]),
+    ] {
+        let object = ObjectDescription::of_name(object).expect(object);
+        let count = found.as_object().expect(object.name).len();
+        assert_eq!(count, object.fields().count(), "{}", object.name);
+        for field in object.fields() {
+            assert!(
+                !found[field.name].is_null() || !field.null.is_empty(),
+                "{}",
+                field.name
+            );
+        }
+    }
+}
+
+#[test]
+fn the_page_on_records_has_the_table() {
+    let mut text = String::new();
+    // The groups of more than a field that are in the document, with the object that has them.
+    let mut shown: Vec<(*const Field, &str)> = Vec::new();
+    for object in &OBJECTS {
+        text.push_str(&format!("### {}\n\n", object.name));
+        let mut rows = String::new();
+        for group in object.groups {
+            let known = shown.iter().find(|(known, _)| *known == group.as_ptr());
+            if let Some((_, name)) = known {
+                text.push_str(&format!("The fields of {name}, and:\n\n"));
+                continue;
+            }
+            if group.len() > 1 {
+                shown.push((group.as_ptr(), object.name));
+            }
+            rows.extend(group.iter().map(row));
+        }
+        text.push_str("| field | value | meaning | example |\n|---|---|---|---|\n");
+        text.push_str(&format!("{rows}\n"));
+    }
+    assert_part("docs/records.md", "fields", &text);
+}
+
+fn row(field: &Field) -> String {
+    let (form, meaning) = (field.form(), field.description());
+    let example = match field.example {
+        "" => String::new(),
+        example => format!("`{example}`"),
+    };
+    format!("| `{}` | {form} | {meaning} | {example} |\n", field.name)
+}

@@ -1,0 +1,311 @@
+//! The table `companies`.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::array::{
+    ArrayRef, Date32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
+    TimestampMicrosecondArray, UInt64Array,
+};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::stats::Precision;
+use datafusion::common::{Result, Statistics};
+use datafusion::datasource::TableType;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::execution_plan::EmissionType;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use signaldex::{CompanyProfile, Snapshot};
+use time::Date;
+
+use crate::columns::{
+    COMPANY_COLUMNS, CompanyColumn, CompanySource, companies_schema, microseconds, projected,
+};
+use crate::conditions::slugs_of;
+use crate::error::of_corpus;
+use crate::leaf::{leaf_methods, properties_of, stream_of};
+
+/// Companies of a batch, whose records have long texts.
+const BATCH_COMPANIES: usize = 2048;
+
+/// The live companies of some snapshots, such as the shards of one corpus, with a summary of their signals.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use datafusion::prelude::SessionContext;
+/// use signaldex::sample;
+/// use signaldex_sql::CompaniesTable;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let context = SessionContext::new();
+/// let table = CompaniesTable::new(vec![sample::index()?.snapshot()]);
+/// context.register_table("companies", Arc::new(table))?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct CompaniesTable {
+    snapshots: Arc<Snapshots>,
+    schema: SchemaRef,
+}
+
+struct Snapshots(Vec<Arc<Snapshot>>);
+
+impl fmt::Debug for Snapshots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} snapshots", self.0.len())
+    }
+}
+
+impl CompaniesTable {
+    /// A table of snapshots of which no two have a company in common.
+    pub fn new(snapshots: Vec<Arc<Snapshot>>) -> CompaniesTable {
+        CompaniesTable {
+            snapshots: Arc::new(Snapshots(snapshots)),
+            schema: companies_schema(),
+        }
+    }
+}
+
+#[async_trait]
+impl TableProvider for CompaniesTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match slugs_of(filter, "slug") {
+            Some(_) => TableProviderFilterPushDown::Exact,
+            None => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let mut slugs: Option<BTreeSet<String>> = None;
+        for filter in filters {
+            if let Some(of_filter) = slugs_of(filter, "slug") {
+                slugs = Some(match slugs {
+                    Some(slugs) => &slugs & &of_filter,
+                    None => of_filter,
+                });
+            }
+        }
+        let (columns, schema) = projected(&COMPANY_COLUMNS, &self.schema, projection)?;
+        let equivalence = EquivalenceProperties::new(Arc::clone(&schema));
+        Ok(Arc::new(CompaniesScan {
+            snapshots: Arc::clone(&self.snapshots),
+            slugs,
+            columns,
+            schema,
+            limit,
+            properties: properties_of(equivalence, 1, EmissionType::Incremental),
+        }))
+    }
+}
+
+/// Reads columns of companies.
+#[derive(Clone)]
+struct CompaniesScan {
+    snapshots: Arc<Snapshots>,
+    /// The companies that are looked up; all if there are none.
+    slugs: Option<BTreeSet<String>>,
+    columns: Vec<CompanyColumn>,
+    schema: SchemaRef,
+    limit: Option<usize>,
+    properties: Arc<PlanProperties>,
+}
+
+impl fmt::Debug for CompaniesScan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_as(DisplayFormatType::Default, f)
+    }
+}
+
+impl DisplayAs for CompaniesScan {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.columns.iter().map(|column| column.name).collect();
+        write!(f, "CompaniesScan: columns=[{}]", names.join(", "))?;
+        if let Some(slugs) = &self.slugs {
+            write!(f, ", slugs={slugs:?}")?;
+        }
+        match self.limit {
+            Some(limit) => write!(f, ", limit={limit}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ExecutionPlan for CompaniesScan {
+    leaf_methods!("CompaniesScan");
+
+    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let batches = CompanyBatches {
+            scan: self.clone(),
+            snapshot: 0,
+            slugs: None,
+            remaining: self.limit.unwrap_or(usize::MAX),
+        };
+        Ok(stream_of(&self.schema, batches))
+    }
+
+    fn partition_statistics(&self, _: Option<usize>) -> Result<Arc<Statistics>> {
+        let mut statistics = Statistics::new_unknown(&self.schema);
+        if self.slugs.is_none() && self.limit.is_none() {
+            let counts = self.snapshots.0.iter();
+            let counts = counts.map(|snapshot| snapshot.company_count());
+            let total: u64 = counts.sum::<signaldex::Result<_>>().map_err(of_corpus)?;
+            if let Ok(total) = usize::try_from(total) {
+                statistics.num_rows = Precision::Exact(total);
+            }
+        }
+        Ok(Arc::new(statistics))
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        let scan = self.clone();
+        Some(Arc::new(CompaniesScan { limit, ..scan }))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+}
+
+/// The batches of companies, snapshot by snapshot.
+struct CompanyBatches {
+    scan: CompaniesScan,
+    snapshot: usize,
+    /// The slugs of the current snapshot that are left, with those that are no longer live.
+    slugs: Option<std::vec::IntoIter<String>>,
+    remaining: usize,
+}
+
+impl Iterator for CompanyBatches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // Each iteration ends with a batch or goes on to the next snapshot.
+        while self.remaining > 0 {
+            let snapshots = Arc::clone(&self.scan.snapshots);
+            let snapshot = snapshots.0.get(self.snapshot)?;
+            let slugs = match self.slugs.take() {
+                Some(slugs) => Ok(slugs),
+                None => slugs_in(snapshot, self.scan.slugs.as_ref()),
+            };
+            let mut slugs = match slugs {
+                Ok(slugs) => slugs,
+                Err(error) => return self.failed(error),
+            };
+            let read = self.read(snapshot, &mut slugs);
+            if slugs.len() == 0 {
+                self.snapshot += 1;
+            } else {
+                self.slugs = Some(slugs);
+            }
+            match read {
+                Ok(found) if found.is_empty() => {}
+                Ok(found) => {
+                    self.remaining -= found.len();
+                    return Some(self.scan.batch(&found));
+                }
+                Err(error) => return self.failed(error),
+            }
+        }
+        None
+    }
+}
+
+impl CompanyBatches {
+    fn failed(&mut self, error: signaldex::Error) -> Option<Result<RecordBatch>> {
+        self.remaining = 0;
+        Some(Err(of_corpus(error)))
+    }
+
+    fn read<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        slugs: &mut std::vec::IntoIter<String>,
+    ) -> signaldex::Result<Vec<CompanyProfile<'s>>> {
+        let most = BATCH_COMPANIES.min(self.remaining);
+        let mut found = Vec::new();
+        while found.len() < most {
+            let Some(slug) = slugs.next() else {
+                break;
+            };
+            found.extend(snapshot.company(&slug)?);
+        }
+        Ok(found)
+    }
+}
+
+/// The slugs to look up in a snapshot, ascending.
+fn slugs_in(
+    snapshot: &Snapshot,
+    wanted: Option<&BTreeSet<String>>,
+) -> signaldex::Result<std::vec::IntoIter<String>> {
+    let mut slugs = BTreeSet::new();
+    match wanted {
+        Some(wanted) => slugs.extend(wanted.iter().map(String::as_str)),
+        None => {
+            for segment in snapshot.segments() {
+                for company in 0..segment.company_count() {
+                    slugs.insert(segment.company_slug(company)?);
+                }
+            }
+        }
+    }
+    let slugs: Vec<String> = slugs.into_iter().map(str::to_owned).collect();
+    Ok(slugs.into_iter())
+}
+
+impl CompaniesScan {
+    fn batch(&self, found: &[CompanyProfile<'_>]) -> Result<RecordBatch> {
+        let array = |column: &CompanyColumn| -> ArrayRef {
+            let rows = found.iter();
+            match column.source {
+                CompanySource::Text(text) => Arc::new(rows.map(text).collect::<StringArray>()),
+                CompanySource::Number(number) => Arc::new(rows.map(number).collect::<Int64Array>()),
+                CompanySource::SignalCount => {
+                    let counts = rows.map(|found| found.signal_count);
+                    Arc::new(UInt64Array::from_iter_values(counts))
+                }
+                CompanySource::LatestSignalDate => {
+                    let days = rows.map(|found| found.latest_signal_date.map(days_since_1970));
+                    Arc::new(days.collect::<Date32Array>())
+                }
+                CompanySource::UpdatedAt => {
+                    let instants = rows.map(|found| found.company.updated_at.map(microseconds));
+                    let instants: TimestampMicrosecondArray = instants.collect();
+                    Arc::new(instants.with_timezone("UTC"))
+                }
+            }
+        };
+        let arrays = self.columns.iter().map(array).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(found.len()));
+        let schema = Arc::clone(&self.schema);
+        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+    }
+}
+
+fn days_since_1970(date: Date) -> i32 {
+    date.to_julian_day() - Date::from_ordinal_date(1970, 1).map_or(0, Date::to_julian_day)
+}

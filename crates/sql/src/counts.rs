@@ -1,0 +1,195 @@
+//! Numbers of signals by one column, from the counters of the index instead of a scan.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray, UInt32Array,
+};
+use datafusion::arrow::datatypes::{SchemaRef, UInt32Type};
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::{Column, Literal};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode};
+use datafusion::physical_plan::execution_plan::EmissionType;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use signaldex::{Facet, Filter};
+
+use crate::columns::SignalSource;
+use crate::error::of_corpus;
+use crate::leaf::{leaf_methods, properties_of, stream_of};
+use crate::signals_scan::SignalsScan;
+use crate::snapshot_set::SnapshotSet;
+
+/// Answers `SELECT country, count(*) … GROUP BY country`, and the same for each column of a facet, from the counters of
+/// the index. Belongs before all other rules of a session:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use datafusion::execution::SessionStateBuilder;
+/// use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+/// use datafusion::prelude::SessionContext;
+/// use signaldex_sql::CountsFromIndex;
+///
+/// let mut rules = PhysicalOptimizer::new().rules;
+/// rules.insert(0, Arc::new(CountsFromIndex));
+/// let state = SessionStateBuilder::new().with_default_features();
+/// let state = state.with_physical_optimizer_rules(rules).build();
+/// let context = SessionContext::new_with_state(state);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CountsFromIndex;
+
+impl PhysicalOptimizerRule for CountsFromIndex {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_down(|node| {
+            Ok(match counted(&node) {
+                Some(counts) => Transformed::yes(Arc::new(counts) as Arc<dyn ExecutionPlan>),
+                None => Transformed::no(node),
+            })
+        })
+        .data()
+    }
+
+    fn name(&self) -> &'static str {
+        "counts_from_index"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The counters that take the place of an aggregation, if it counts all rows of a filter by one facet. A partial count
+/// is a count, so it does not matter whether others are added up above.
+fn counted(node: &Arc<dyn ExecutionPlan>) -> Option<CountsScan> {
+    let aggregation = node.downcast_ref::<AggregateExec>()?;
+    let group = aggregation.group_expr();
+    let [(expression, _)] = group.expr() else {
+        return None;
+    };
+    let counts_rows = aggregation
+        .aggr_expr()
+        .iter()
+        .all(|of| is_count_of_rows(of));
+    let is_plain = aggregation.mode().input_mode() == AggregateInputMode::Raw
+        && !group.has_grouping_set()
+        && aggregation.filter_expr().iter().all(Option::is_none);
+    let scan = aggregation.input().downcast_ref::<SignalsScan>()?;
+    let column = expression.downcast_ref::<Column>()?;
+    let SignalSource::Facet(facet) = scan.columns.get(column.index())?.source else {
+        return None;
+    };
+    let filter = &scan.narrowed.filter;
+    // Counters of a facet leave its own filter out.
+    let is_counted =
+        scan.narrowed.is_exact() && !scan.has_limit() && filter.chosen(facet).next().is_none();
+    (counts_rows && is_plain && is_counted).then(|| {
+        CountsScan::new(
+            Arc::clone(&scan.corpus),
+            filter.clone(),
+            facet,
+            aggregation.schema(),
+        )
+    })
+}
+
+/// Whether an aggregate is `count(*)`.
+fn is_count_of_rows(aggregate: &AggregateFunctionExpr) -> bool {
+    let arguments = aggregate.expressions();
+    let is_constant = |argument: &Arc<dyn PhysicalExpr>| {
+        let literal = argument.downcast_ref::<Literal>();
+        literal.is_some_and(|literal| !literal.value().is_null())
+    };
+    aggregate.fun().name() == "count"
+        && !aggregate.is_distinct()
+        && arguments.iter().all(is_constant)
+}
+
+/// The labels of a facet with their counts.
+#[derive(Debug)]
+struct CountsScan {
+    corpus: Arc<SnapshotSet>,
+    filter: Filter,
+    facet: Facet,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+}
+
+impl CountsScan {
+    fn new(
+        corpus: Arc<SnapshotSet>,
+        filter: Filter,
+        facet: Facet,
+        schema: SchemaRef,
+    ) -> CountsScan {
+        let equivalence = EquivalenceProperties::new(Arc::clone(&schema));
+        CountsScan {
+            corpus,
+            filter,
+            facet,
+            schema,
+            properties: properties_of(equivalence, 1, EmissionType::Final),
+        }
+    }
+
+    fn batch(&self) -> Result<RecordBatch> {
+        let dictionary = self.corpus.counting();
+        let mut counters = dictionary.counters();
+        let mut total = 0;
+        for (number, snapshot) in self.corpus.snapshots.iter().enumerate() {
+            let as_of = self.corpus.as_of;
+            let counted =
+                dictionary.count(number, &self.filter, as_of, &[self.facet], &mut counters);
+            counted.map_err(of_corpus)?;
+            total += snapshot.count(&self.filter, as_of).map_err(of_corpus)?;
+        }
+        let (mut labels, mut counts): (Vec<&str>, Vec<u64>) = (Vec::new(), Vec::new());
+        for (_, label, count) in dictionary.labels(&counters) {
+            labels.push(label);
+            counts.push(count);
+        }
+        let mut keys: Vec<Option<u32>> = (0..labels.len() as u32).map(Some).collect();
+        let without_value = total.saturating_sub(counts.iter().sum());
+        if without_value > 0 {
+            keys.push(None);
+            counts.push(without_value);
+        }
+        let keys = UInt32Array::from(keys);
+        let labels = Arc::new(StringArray::from(labels));
+        let labels: ArrayRef = Arc::new(DictionaryArray::<UInt32Type>::try_new(keys, labels)?);
+        // Numbers of rows fit: there are fewer than 2⁶³.
+        let counts = Int64Array::from_iter_values(counts.iter().map(|&count| count as i64));
+        let counts: ArrayRef = Arc::new(counts);
+        let columns = self.schema.fields().iter().enumerate();
+        let columns =
+            columns.map(|(index, _)| Arc::clone(if index == 0 { &labels } else { &counts }));
+        let columns = columns.collect();
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+}
+
+impl DisplayAs for CountsScan {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let facet = self.facet.description().name;
+        write!(f, "CountsScan: facet={facet}, index=[{}]", self.filter)
+    }
+}
+
+impl ExecutionPlan for CountsScan {
+    leaf_methods!("CountsScan");
+
+    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        Ok(stream_of(&self.schema, [self.batch()]))
+    }
+}

@@ -1,0 +1,269 @@
+//! The first matches of a segment by value: one range of values after another, until there are enough.
+//!
+//! A range of codes is a step of the plan like that of a filter, so zone maps skip blocks and permutations list rows.
+//! The first range has the rows among which the wanted matches are expected, and later ones four times as many. A
+//! single value, and the rows without one, are read by descending row and end early.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::executed_matches::ExecutedMatches;
+use super::execution::Execution;
+use super::first_keys::FirstKeys;
+use super::live::{LiveSegment, Request};
+use super::matches::MatchRuns;
+use super::observer::{Counters, Observer, Run, Strategy};
+use super::value_column::{ValueColumn, ValueParts};
+use crate::Result;
+use crate::encoding::column::NO_CODE;
+use crate::encoding::row::Row;
+use crate::plan::{CodeRange, PlanStorage, RangeStep};
+use crate::query::{IdOrder, SortKey, ValueOrder};
+use crate::signal::SignalId;
+
+/// With at most this many expected matches, all are evaluated at once.
+const FEW_MATCHES: f64 = 1024.0;
+
+/// A range of values has the rows of this many times the wanted matches, which may be fewer than expected.
+const MARGIN: f64 = 1.5;
+
+/// The matches that are wanted of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WantedValues {
+    pub(crate) order: ValueOrder,
+    /// Only matches after this key are wanted.
+    pub(crate) after: Option<SortKey>,
+    /// Matches after this key are not wanted.
+    pub(crate) until: Option<SortKey>,
+    /// The maximum number.
+    pub(crate) max: usize,
+}
+
+/// The first matches of a segment by value, in order.
+pub(crate) struct Selected<E> {
+    pub(crate) matches: Vec<(SortKey, Row)>,
+    pub(crate) counters: Counters,
+    pub(crate) explained: E,
+}
+
+impl LiveSegment<'_> {
+    /// Finds the first wanted matches by value.
+    ///
+    /// # Errors
+    /// A part of the segment that the request or the order needs is damaged.
+    pub(crate) fn select<O: Observer>(
+        self,
+        request: &Request<'_>,
+        wanted: &WantedValues,
+    ) -> Result<Selected<O::Explained>> {
+        let mut storage = PlanStorage::new();
+        let plan = self.plan(&mut storage, request, None)?;
+        if plan.no_match.is_some() {
+            return Ok(Selected {
+                matches: Vec::new(),
+                counters: Counters::default(),
+                explained: self.explain_no_match::<O>(plan),
+            });
+        }
+        let column = ValueColumn::of(self.segment, wanted.order)?;
+        let filtered = plan
+            .ranges
+            .iter()
+            .find(|step| step.column == column.column());
+        let allowed = filtered.map(|step| step.codes.clone());
+        let rows = self.segment.row_count();
+        let mut share = plan.expected_share(rows);
+        if let Some(step) = filtered.filter(|_| share > 0.0) {
+            // Ranges of values are chosen among the rows that the filter allows.
+            share = (share / step.expected_share(rows)).min(1.0);
+        }
+        let mut parts = column.parts(wanted, self.segment)?;
+        if let Some(allowed) = &allowed {
+            parts.restrict(allowed);
+        }
+        let mut selection = Selection::<O> {
+            live: self,
+            request,
+            column,
+            allowed: allowed.as_deref(),
+            share,
+            wanted: wanted.max,
+            found: Vec::new(),
+            parts: 0,
+            counters: Counters::default(),
+            observer: O::default(),
+        };
+        selection.run(&mut storage, parts)?;
+        let ids = self.segment.ids()?;
+        let key = |(code, row): (u32, u32)| SortKey {
+            value: selection.column.value(code),
+            id: SignalId::of_checked(ids.get(Row(row).index())),
+        };
+        let matches = selection.found.iter().map(|&hit| (key(hit), Row(hit.1)));
+        let matches = matches.collect();
+        let run = Run {
+            strategy: Strategy::ByValue(selection.parts),
+            counters: selection.counters,
+        };
+        Ok(Selected {
+            matches,
+            counters: selection.counters,
+            explained: selection.observer.explain(run, storage.plan(), self),
+        })
+    }
+}
+
+/// A selection under way.
+struct Selection<'s, O> {
+    live: LiveSegment<'s>,
+    request: &'s Request<'s>,
+    column: ValueColumn<'s>,
+    /// The codes that the filter allows; `None` for all.
+    allowed: Option<&'s [CodeRange]>,
+    /// The expected share of matches among rows with any allowed value.
+    share: f64,
+    wanted: usize,
+    /// Codes and rows of the matches so far, in order.
+    found: Vec<(u32, u32)>,
+    /// The number of ranges of values that were evaluated.
+    parts: u32,
+    counters: Counters,
+    observer: O,
+}
+
+impl<O: Observer> Selection<'_, O> {
+    fn run(&mut self, storage: &mut PlanStorage<'_>, parts: ValueParts) -> Result<()> {
+        if let Some((code, rows)) = parts.tied {
+            self.take_value(storage, code, rows)?;
+        }
+        let all_rows = 0..self.live.segment.row_count();
+        let mut rest = parts.codes;
+        let mut rows_wanted = self.first_rows();
+        // Invariant: `found` has the first matches with codes that are not in `rest`. Each iteration shortens it.
+        while self.left() > 0 && !rest.is_empty() {
+            let codes = self.column.first_codes(&rest, rows_wanted);
+            rest = self.column.without(&rest, &codes);
+            rows_wanted = rows_wanted.map(|rows| rows.saturating_mul(4));
+            if codes.start() == codes.end() {
+                self.take_value(storage, *codes.start(), all_rows.clone())?;
+            } else {
+                self.take_values(storage, codes)?;
+            }
+        }
+        if let Some(rows) = parts.missing {
+            self.take_value(storage, NO_CODE, rows)?;
+        }
+        Ok(())
+    }
+
+    /// The number of matches that are still wanted.
+    fn left(&self) -> usize {
+        self.wanted - self.found.len()
+    }
+
+    /// The number of rows with values in the first range; `None` if all are evaluated at once.
+    fn first_rows(&self) -> Option<u64> {
+        let expected = self.share * f64::from(self.live.segment.row_count());
+        let are_many = expected > FEW_MATCHES;
+        let is_allowed = self.request.strategies.value_ranges;
+        // The share is positive if matches are expected. A float that is too large becomes the maximum.
+        (are_many && is_allowed).then(|| (self.wanted as f64 * MARGIN / self.share) as u64)
+    }
+
+    /// Takes the matches with one code, or without a value, among some rows.
+    fn take_value(
+        &mut self,
+        storage: &mut PlanStorage<'_>,
+        code: u32,
+        rows: Range<u32>,
+    ) -> Result<()> {
+        if self.left() == 0 || rows.is_empty() || !self.restrict(storage, code..=code)? {
+            return Ok(());
+        }
+        let request = Request {
+            order: IdOrder::NewestFirst,
+            ..*self.request
+        };
+        let mut matches = ExecutedMatches::<O>::unbound(self.live, &request, rows);
+        matches.observe_with(std::mem::take(&mut self.observer));
+        matches.bind(self.live, storage.plan())?;
+        // Each iteration takes some matches, or finds that there are no more.
+        while self.left() > 0 {
+            let left = self.left();
+            let run = matches.next_run(left);
+            let n = run.len().min(left);
+            self.found
+                .extend(run.rows()[..n].iter().map(|&row| (code, row)));
+            matches.take(n);
+            if n == 0 {
+                break;
+            }
+        }
+        let (run, observer) = matches.finish();
+        self.counters += run.counters;
+        self.observer = observer;
+        Ok(())
+    }
+
+    /// Takes the first matches with codes in a range.
+    fn take_values(&mut self, storage: &mut PlanStorage<'_>, codes: CodeRange) -> Result<()> {
+        if !self.restrict(storage, codes.clone())? {
+            return Ok(());
+        }
+        let strategies = self.request.strategies;
+        let mut execution = Execution::<O>::unbound(self.live, strategies);
+        execution.observer = std::mem::take(&mut self.observer);
+        execution.bind(
+            self.live,
+            storage.plan(),
+            &(0..self.live.segment.row_count()),
+        )?;
+        let column = self.column;
+        let mut first = FirstKeys::new(self.left(), column.order());
+        if !execution.visit_listed(|row| first.push(column.code(row), row)) {
+            let mut next = execution.block_at_or_after(0);
+            // Invariant: `first` has the first matches of all blocks before `next`.
+            while let Some(block) = next {
+                if strategies.early_stop && !first.takes(column.first_code(block, &codes)) {
+                    execution.counters.blocks_skipped += 1;
+                } else {
+                    execution.load_block(block);
+                    execution.evaluate_residual();
+                    execution.candidates().for_each(|offset| {
+                        let row = Row::of(block, offset);
+                        first.push(column.code(row), row);
+                    });
+                }
+                next = execution.block_at_or_after(block + 1);
+            }
+        }
+        self.found.extend(first.sorted());
+        let (run, observer) = execution.finish();
+        self.counters += run.counters;
+        self.observer = observer;
+        Ok(())
+    }
+
+    /// Restricts the plan to codes. Returns whether the filter allows any of them.
+    fn restrict(&mut self, storage: &mut PlanStorage<'_>, codes: CodeRange) -> Result<bool> {
+        let allowed = self.allowed.unwrap_or(std::slice::from_ref(&codes));
+        let both = allowed.iter().filter_map(|allowed| {
+            let (start, end) = (allowed.start(), allowed.end());
+            let both = *start.max(codes.start())..=*end.min(codes.end());
+            (!both.is_empty()).then_some(both)
+        });
+        let codes: SmallVec<[CodeRange; 2]> = both.collect();
+        if codes.is_empty() {
+            return Ok(false);
+        }
+        self.parts += 1;
+        storage.restrict(RangeStep {
+            clause: self.column.clause(),
+            column: self.column.column(),
+            estimate: self.column.estimate(self.live, &codes)?,
+            codes,
+        });
+        Ok(true)
+    }
+}

@@ -1,0 +1,41 @@
+//! What a builder tells of its progress while it finishes.
+
+use crate::{Company, IndexBuilder, Signal, SignalId};
+
+/// The shares that a builder tells, with enough text to be worth compressing.
+fn shares(compress: bool) -> Vec<f64> {
+    let mut builder = IndexBuilder::in_memory().compress_records(compress);
+    builder
+        .add_company(&Company::new("acme", "Acme"))
+        .expect("memory");
+    for number in 1..=9000 {
+        let id = SignalId::new(number).expect("an id");
+        let mut signal = Signal::new(id, "acme", format!("Acme hires {number}"));
+        signal.evidence = Some(format!("{number} ").repeat(100).into());
+        builder.add_signal(&signal).expect("memory");
+    }
+    let mut shares = Vec::new();
+    let index = builder.finish_with(|share| shares.push(share));
+    assert_eq!(index.expect("memory").snapshot().signal_count(), 9000);
+    shares
+}
+
+#[test]
+fn a_builder_tells_its_progress_from_the_start_to_the_end() {
+    for compress in [false, true] {
+        let shares = shares(compress);
+        assert!(shares.is_sorted(), "{shares:?}");
+        assert!(
+            shares
+                .first()
+                .is_some_and(|share| (0.0..0.1).contains(share))
+        );
+        assert_eq!(shares.last(), Some(&1.0));
+        // One step alone is longer in so small an index: the one view of all records that are compressed.
+        let steps = shares.windows(2).map(|pair| pair[1] - pair[0]);
+        assert_eq!(
+            steps.filter(|step| *step > 0.25).count(),
+            usize::from(compress)
+        );
+    }
+}

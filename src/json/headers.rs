@@ -1,0 +1,79 @@
+//! What to say of tables in which no column is a required field.
+
+use std::path::Path;
+
+use crate::tables::{Header, LoadOptions, RecordKind, shell_quoted};
+
+/// Why the headers are refused, and the options that would help.
+pub(super) struct MissingFields {
+    pub(super) message: String,
+    /// As they are typed: `--map companies:Headcount=employees`.
+    pub(super) options: Vec<String>,
+}
+
+/// What is missing; `None` if each table has every required field.
+pub(super) fn missing_fields(
+    tables: &[(&Path, &Header)],
+    options: &LoadOptions,
+    makes_ids: bool,
+) -> Option<MissingFields> {
+    let missing = |header: &Header| header.missing(options.file(header.kind()), makes_ids);
+    if tables.iter().all(|(_, header)| missing(header).is_empty()) {
+        return None;
+    }
+    let mut found = MissingFields {
+        message: String::new(),
+        options: Vec::new(),
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for (path, header) in tables {
+        let (kind, fields) = (header.kind(), missing(header));
+        if !fields.is_empty() {
+            let article = if kind == RecordKind::Company {
+                "a company's"
+            } else {
+                "a signal's"
+            };
+            lines.push(format!(
+                "{}: no column is {article} {}",
+                path.display(),
+                fields.join(" or ")
+            ));
+            lines.extend(
+                fields
+                    .iter()
+                    .filter_map(|field| other_way(kind, field, options)),
+            );
+        }
+        for (name, nearest) in header.suggestions() {
+            let Some(nearest) = nearest else {
+                lines.push(format!("{}: \"{name}\" is no field", path.display()));
+                continue;
+            };
+            let option = format!(
+                "--map {}",
+                shell_quoted(&format!("{}:{name}={nearest}", kind.plural()))
+            );
+            lines.push(format!(
+                "{}: \"{name}\" is probably {nearest}: {option}",
+                path.display()
+            ));
+            found.options.push(option);
+        }
+    }
+    found.message = lines.join("\n");
+    Some(found)
+}
+
+/// The way to load records without a key.
+fn other_way(kind: RecordKind, field: &str, options: &LoadOptions) -> Option<String> {
+    let made = match (kind, field) {
+        _ if options.file(kind).make_keys => return None,
+        (RecordKind::Company, "slug") => "slugs from names",
+        (RecordKind::Signal, "slug") => "slugs from titles",
+        (RecordKind::Signal, "companySlug") => "companySlug from a column companyName",
+        (RecordKind::Signal, "id") => "ids from the order of the records, in a new index",
+        _ => return None,
+    };
+    Some(format!("  --make-keys makes {made}"))
+}
