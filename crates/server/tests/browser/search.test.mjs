@@ -53,6 +53,26 @@ test("choosing filters narrows results, counts and address together", async () =
   page.assertClean();
 });
 
+test("the order is chosen, and one by amount asks for a currency", async () => {
+  const page = await searchPage();
+  await page.getByText("Order and page").click();
+  await page.getByLabel("Order", { exact: true }).selectOption("-date");
+  await page.waitForURL("**order=-date**");
+  await page.getByText("latest date first. Answered").waitFor();
+  assert.deepEqual(await ids(page), (await api("signals?order=-date&limit=10")).items.map((item) => item.id));
+
+  await page.goto(`${service.admin}/search?order=-amount&limit=10`);
+  assert.match(await page.locator("#order-error").innerText(), /Choose a funding currency/);
+  await page.getByText("Funding", { exact: true }).click();
+  await page.getByLabel("Currency").selectOption("EUR");
+  await page.waitForURL("**fundingCurrency=EUR**");
+  await page.getByText("largest amount first. Answered").waitFor();
+  const query = "order=-amount&fundingCurrency=EUR&limit=10";
+  assert.deepEqual(await ids(page), (await api(`signals?${query}`)).items.map((item) => item.id));
+  await assertAccessible(page, "search by amount");
+  page.assertClean([400]);
+});
+
 test("the focus stays where a box was chosen", async () => {
   const page = await searchPage();
   const box = page.getByRole("checkbox", { name: /^hiring/ });

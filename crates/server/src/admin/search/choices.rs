@@ -2,7 +2,7 @@
 
 use crate::admin::figures;
 use crate::admin::form::FormData;
-use signaldex::query::{Facet, ParameterKind, list};
+use signaldex::query::{Facet, Order, ParameterKind, list};
 use signaldex::{Facets, Filter};
 
 /// Facets with their labels, below the heading of their part of the form.
@@ -81,6 +81,18 @@ impl Choices {
             hiring: groups(HIRING),
             funding: groups(FUNDING),
         }
+    }
+}
+
+/// What an order puts first.
+pub(super) fn order_label(order: Order) -> &'static str {
+    match order {
+        Order::NewestFirst => "newest id first",
+        Order::OldestFirst => "oldest id first",
+        Order::LatestDate => "latest date first",
+        Order::EarliestDate => "earliest date first",
+        Order::LargestAmount => "largest amount first",
+        Order::SmallestAmount => "smallest amount first",
     }
 }
 

@@ -43,7 +43,7 @@ use super::form::FormData;
 use super::layout::{self, PageLayout};
 use super::visit::Visit;
 use crate::search;
-use signaldex::query::{ParameterError, Start};
+use signaldex::query::{Order, ParameterError, Start};
 use signaldex::{Filter, Query, Snapshot};
 
 /// Default number of signals on a page.
@@ -67,6 +67,7 @@ struct FoundSignals {
     cards: Vec<Card>,
     count: String,
     shown: usize,
+    order: &'static str,
     /// The query string, for the downloads.
     query: String,
     /// The URL of the changes from now on.
@@ -162,6 +163,7 @@ fn find(
         hints: explanation.hints.clone(),
         count: figures::grouped(explanation.matches),
         shown: cards.len(),
+        order: choices::order_label(query.order()),
         cards,
         query: text.to_string(),
         news: news::link(text, &snapshot.position()),
@@ -193,6 +195,16 @@ impl SearchPage<'_> {
         groups
             .iter()
             .any(|group| !self.typed(group.name).is_empty())
+    }
+
+    /// The choices of the order. The default sends nothing, so that addresses stay short.
+    fn orders(&self) -> Vec<FilterChoice> {
+        let value = |order: Order| match order {
+            Order::NewestFirst => "",
+            order => order.as_str(),
+        };
+        let orders = Order::ALL.map(|order| (value(order), choices::order_label(order)));
+        choices::fixed(self.form, "order", &orders)
     }
 
     /// The choices of the page size.

@@ -94,6 +94,11 @@ fn errors_are_worded_for_people() {
             "Enter a whole number from 1 to 50.",
         ),
         (
+            "order=-amount",
+            Some("Order"),
+            "Choose a funding currency too: amounts are compared within one.",
+        ),
+        (
             "cursor=x",
             None,
             "This page belongs to another search; search again.",
@@ -133,8 +138,10 @@ fn every_field_of_the_form_has_a_label() {
             signaldex::query::ErrorCode::TooLong,
             "",
         ));
-        let is_in_form = !["cursor", "page", "countOnly", "order"].contains(&known.name);
+        let is_in_form = !["cursor", "page", "countOnly"].contains(&known.name);
         assert_eq!(error.label.is_some(), is_in_form, "{}", known.name);
     }
-    assert!(template.contains("self.error(\"limit\")"));
+    for name in ["limit", "order"] {
+        assert!(template.contains(&format!("self.error(\"{name}\")")), "{name}");
+    }
 }

@@ -36,6 +36,9 @@ fn text(error: &ParameterError, parameter: Option<Parameter>) -> String {
         ErrorCode::ConflictingParameters => match parameter {
             Some(Parameter::FundingMin) => "The lowest amount is above the highest.".to_owned(),
             Some(Parameter::DateFrom) => "The first day is after the last.".to_owned(),
+            Some(Parameter::Order) => {
+                "Choose a funding currency too: amounts are compared within one.".to_owned()
+            }
             _ => "The address names two starts of a page; search again.".to_owned(),
         },
         ErrorCode::InvalidCursor | ErrorCode::CursorMismatch => {
@@ -136,6 +139,7 @@ fn label(parameter: Parameter) -> Option<&'static str> {
         "ids" => "Ids",
         "activityIds" => "Activity ids",
         "limit" => "Signals per page",
+        "order" => "Order",
         _ => return hiring_label(parameter),
     })
 }
