@@ -52,8 +52,8 @@ mod words;
 pub(crate) use forms::Form;
 pub use name::{CompanyName, is_company_name};
 pub(crate) use name::{is_left_out_of_names, name_words, visit_name_forms};
-pub(crate) use nearest::did_you_mean;
 pub use nearest::nearest_name;
+pub(crate) use nearest::{KnownNames, did_you_mean};
 pub(crate) use origins::ranges_of_words;
 pub use quoting::{QUOTED_CHARS_MAX, quoted, shortened};
 

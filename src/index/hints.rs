@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use super::hint_rules::{KnownItems, NamedItem, add_hints};
 use super::live::SegmentHandle;
 use super::snapshot::Snapshot;
-use crate::Result;
 use crate::plan::{Source, Statistics};
 use crate::query::{
-    CompanyReference, Facet, Filter, Hint, HintList, NamedCompanies, NearestValues, Parameter,
-    Phrase, Query, prefix_of,
+    CompanyReference, Facet, Filter, HintList, NamedCompanies, NearestValues, Query,
 };
 use crate::segment::TextField;
+use crate::{Error, Result};
 
 impl Snapshot {
     /// Hints for the result of a query: at most 8 sentences for people about what was probably meant. `is_empty` says that
@@ -34,12 +34,7 @@ impl Snapshot {
     /// ```
     pub fn hints(&self, query: &Query, is_empty: bool) -> Result<Vec<String>> {
         let mut hints = HintList::of_typed(query, is_empty);
-        self.hint_at_companies(query.filter(), &mut hints)?;
-        self.hint_at_values(query.filter(), &mut hints)?;
-        self.hint_at_ids(query.filter(), &mut hints)?;
-        if is_empty {
-            self.hint_at_words(query.filter(), &mut hints)?;
-        }
+        add_hints(query.filter(), &KnownBySnapshot(self), &mut hints)?;
         Ok(hints.sentences)
     }
 
@@ -75,146 +70,76 @@ impl Snapshot {
         }
         Ok(named)
     }
+}
 
-    /// Adds the companies that do not exist.
-    fn hint_at_companies(&self, filter: &Filter, hints: &mut HintList) -> Result<()> {
-        if hints.is_empty
-            && let Some(slug) = &filter.company_slug
-            && !self.knows(|handle| Ok(handle.live().company(slug)?.is_some()))?
-        {
-            hints.add(&Hint::Value(Parameter::CompanySlug, slug.to_string(), None));
-        }
-        for reference in &filter.companies {
-            let one = std::slice::from_ref(reference);
-            if !hints.is_full()
-                && !self.knows(|handle| Ok(!handle.live().companies(one)?.is_empty()))?
-            {
-                let nearest = self.other_form_of(reference)?;
-                let typed = reference.slug.to_string();
-                hints.add(&Hint::Value(Parameter::Companies, typed, nearest));
-            }
-        }
-        Ok(())
-    }
+/// What the dictionaries of a snapshot have.
+pub(super) struct KnownBySnapshot<'s>(pub(super) &'s Snapshot);
 
-    /// Adds the values of facets that no signal has.
-    fn hint_at_values(&self, filter: &Filter, hints: &mut HintList) -> Result<()> {
-        let mut nearest = NearestValues::new();
-        for facet in filter.filtered_facets() {
-            for key in filter.value_keys(facet) {
-                let knows = |handle: &SegmentHandle| -> Result<bool> {
-                    Ok(handle.live().facet_values(facet, key)?.next().is_some())
-                };
-                if !hints.is_full() && !self.knows(knows)? {
-                    let nearest = nearest.find(key, self.labels(facet).into_iter());
-                    hints.add(&Hint::Value(facet.parameter(), key.to_string(), nearest));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the ids of no signal.
-    fn hint_at_ids(&self, filter: &Filter, hints: &mut HintList) -> Result<()> {
-        let ids = [
-            (Parameter::Ids, &filter.ids),
-            (Parameter::ActivityIds, &filter.activity_ids),
-        ];
-        for (parameter, ids) in ids {
-            for &id in ids.iter().flatten() {
-                if !hints.is_full() && !self.contains(id)? {
-                    hints.add(&Hint::Value(parameter, id.to_string(), None));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the words that no title or name has and without which nothing is found.
-    fn hint_at_words(&self, filter: &Filter, hints: &mut HintList) -> Result<()> {
-        for phrase in &filter.all {
-            for missing in self.missing_in_titles(phrase)? {
-                hints.add(&missing);
-            }
-        }
-        let any = filter.any.iter();
-        let any: Vec<Vec<Hint>> = any
-            .map(|phrase| self.missing_in_titles(phrase))
-            .collect::<Result<_>>()?;
-        // One phrase whose words are all known may be what is found.
-        if any.iter().all(|missing| !missing.is_empty()) {
-            any.iter().flatten().for_each(|missing| hints.add(missing));
-        }
-        for phrase in &filter.company_words {
-            for word in phrase.terms() {
-                if !self.has_word(TextField::Name, word)? {
-                    hints.add(&Hint::NameWord(word.to_owned()));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The words and beginnings of a phrase that no title has.
-    fn missing_in_titles(&self, phrase: &Phrase) -> Result<Vec<Hint>> {
-        let mut missing = Vec::new();
-        for word in phrase.terms() {
-            if phrase.is_prefix() {
-                if !self.has_beginning(word)? {
-                    missing.push(Hint::TitlePrefix(word.to_owned()));
-                }
-            } else if !self.has_word(TextField::Title, word)? {
-                let prefix = match prefix_of(word) {
-                    Some(prefix) if self.has_beginning(word)? => Some(prefix.joined(" ")),
-                    _ => None,
-                };
-                missing.push(Hint::TitleWord(word.to_owned(), prefix));
-            }
-        }
-        Ok(missing)
-    }
-
-    fn has_word(&self, field: TextField, word: &str) -> Result<bool> {
-        self.knows(|handle| Ok(handle.live().term(field, word)?.is_some()))
-    }
-
-    fn has_beginning(&self, beginning: &str) -> Result<bool> {
-        self.knows(|handle| Ok(handle.segment.title_words_beginning(beginning)?.len() > 0))
-    }
-
+impl KnownBySnapshot<'_> {
     /// Whether a segment has what `has` looks for.
-    fn knows(&self, has: impl Fn(&SegmentHandle) -> Result<bool>) -> Result<bool> {
-        for handle in &self.segments {
+    fn any(&self, has: impl Fn(&SegmentHandle) -> Result<bool>) -> Result<bool> {
+        for handle in &self.0.segments {
             if has(handle)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
+}
 
-    /// The labels of a facet.
-    fn labels(&self, facet: Facet) -> BTreeSet<&str> {
-        let segments = self.segments.iter();
-        segments
-            .flat_map(|handle| handle.segment.facet_labels(facet))
-            .collect()
-    }
+impl KnownItems for KnownBySnapshot<'_> {
+    type Error = Error;
 
-    /// The name of a company that differs from a name in its legal form.
-    fn other_form_of(&self, reference: &CompanyReference) -> Result<Option<String>> {
-        let mut names = BTreeSet::new();
-        for handle in &self.segments {
-            let mut found = Vec::new();
-            let key = reference.name.key();
-            handle
-                .segment
-                .company_keys()?
-                .by_names([key].into_iter(), &mut found, 0);
-            found.retain(|&company| !handle.deleted.contains_company(company));
-            for company in found {
-                names.insert(handle.segment.company_name(company)?.to_owned());
+    fn knows(&self, item: NamedItem<'_>) -> Result<bool> {
+        use NamedItem as N;
+        match item {
+            N::CompanySlug(slug) => self.any(|handle| Ok(handle.live().company(slug)?.is_some())),
+            N::Company(reference) => {
+                let one = std::slice::from_ref(reference);
+                self.any(|handle| Ok(!handle.live().companies(one)?.is_empty()))
+            }
+            N::Value(facet, key) => {
+                self.any(|handle| Ok(handle.live().facet_values(facet, key)?.next().is_some()))
+            }
+            N::Signal(id) => self.0.contains(id),
+            N::TitleWord(word) => {
+                self.any(|handle| Ok(handle.live().term(TextField::Title, word)?.is_some()))
+            }
+            N::TitleBeginning(word) => {
+                self.any(|handle| Ok(handle.segment.title_words_beginning(word)?.len() > 0))
+            }
+            N::NameWord(word) => {
+                self.any(|handle| Ok(handle.live().term(TextField::Name, word)?.is_some()))
             }
         }
-        Ok(names.pop_first())
+    }
+
+    fn labels(&self, facet: Facet) -> Result<Option<Vec<&str>>> {
+        let mut labels: Vec<&str> = Vec::new();
+        for handle in &self.0.segments {
+            let of_segment = handle.segment.facet_labels(facet);
+            if of_segment.len() > NearestValues::LABELS_MAX {
+                return Ok(None);
+            }
+            labels.extend(of_segment);
+        }
+        labels.sort_unstable();
+        labels.dedup();
+        Ok((labels.len() <= NearestValues::LABELS_MAX).then_some(labels))
+    }
+
+    fn other_form_of(&self, reference: &CompanyReference) -> Result<Option<String>> {
+        let mut names = BTreeSet::new();
+        for handle in &self.0.segments {
+            let mut found = Vec::new();
+            let key = [reference.name.key()].into_iter();
+            let keys = handle.segment.company_keys()?;
+            keys.by_names(key, &mut found, 0);
+            found.retain(|&company| !handle.deleted.contains_company(company));
+            for company in found {
+                names.insert(handle.segment.company_name(company)?);
+            }
+        }
+        Ok(names.pop_first().map(str::to_owned))
     }
 }

@@ -18,7 +18,10 @@ mod columns;
 mod figures;
 
 mod cost;
+
 mod hints;
+
+mod hint_facts;
 
 mod snapshot;
 
@@ -33,6 +36,7 @@ mod directory;
 mod facet_dictionary;
 mod facets;
 mod hex_number;
+mod hint_rules;
 mod identity;
 mod live;
 mod manifest;
@@ -72,6 +76,7 @@ pub(crate) use directory::FileKind;
 pub use facet_dictionary::{FacetCounters, FacetDictionary};
 pub use facets::{FacetCount, Facets};
 pub use figures::IndexStatistics;
+pub use hint_facts::HintFacts;
 pub use identity::IndexId;
 #[cfg(feature = "replicate")]
 pub(crate) use manifest::{FileLine, History, SegmentLine};

@@ -9,13 +9,10 @@ use super::Query;
 use super::keywords;
 use super::parameter::{Parameter, ParameterKind};
 use super::prefix_word::may_have_star;
-use crate::text::{nearest_name, quoted, shortened};
+use crate::text::{KnownNames, quoted, shortened};
 
 /// The maximum number of hints.
 const HINTS_MAX: usize = 8;
-
-/// How many known values are compared with unknown ones: some 50 microseconds.
-const COMPARED_MAX: usize = 256;
 
 /// A hint. `Display` writes the sentence, at most 300 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -236,22 +233,33 @@ pub(crate) struct HintList {
     /// Whether nothing was found.
     pub(crate) is_empty: bool,
     pub(crate) sentences: Vec<String>,
+    /// Whether hints are left out, so that it is never full.
+    is_unfilled: bool,
 }
 
 impl HintList {
     /// The hints at what was typed.
     pub(crate) fn of_typed(query: &Query, is_empty: bool) -> HintList {
         let mut hints = HintList {
-            is_empty,
-            sentences: Vec::new(),
+            is_unfilled: false,
+            ..HintList::unfilled(is_empty)
         };
         query.typed.0.iter().for_each(|hint| hints.add(hint));
         hints
     }
 
+    /// A list that stays empty, for what is looked up for its hints.
+    pub(crate) fn unfilled(is_empty: bool) -> HintList {
+        HintList {
+            is_empty,
+            sentences: Vec::new(),
+            is_unfilled: true,
+        }
+    }
+
     /// Adds a hint, if it is of use for the result and there is room.
     pub(crate) fn add(&mut self, hint: &Hint) {
-        if self.is_full() || !(self.is_empty || hint.is_always_of_use()) {
+        if self.is_unfilled || self.is_full() || !(self.is_empty || hint.is_always_of_use()) {
             return;
         }
         let sentence = hint.to_string();
@@ -265,25 +273,22 @@ impl HintList {
     }
 }
 
-/// Finds the known values that are nearest to unknown ones, with bounded effort.
+/// The known values of a facet, to find those that are nearest to unknown ones, with bounded effort.
 #[derive(Debug)]
-pub(crate) struct NearestValues {
-    left: usize,
-}
+pub(crate) struct NearestValues<'k>(KnownNames<'k>);
 
-impl NearestValues {
-    pub(crate) fn new() -> NearestValues {
-        NearestValues { left: COMPARED_MAX }
+impl<'k> NearestValues<'k> {
+    /// How many known values an unknown one is compared with at most.
+    pub(crate) const LABELS_MAX: usize = 256;
+
+    /// The known values, sorted; `None` if there are too many.
+    pub(crate) fn new(known: Option<Vec<&'k str>>) -> NearestValues<'k> {
+        NearestValues(KnownNames::of(known.unwrap_or_default()))
     }
 
-    /// The known value that is nearest, if one is near and there are few enough.
-    pub(crate) fn find<'k>(
-        &mut self,
-        value: &str,
-        known: impl ExactSizeIterator<Item = &'k str>,
-    ) -> Option<String> {
-        self.left = self.left.checked_sub(known.len())?;
-        nearest_name(value, known).map(str::to_owned)
+    /// The known value that is nearest, if one is near.
+    pub(crate) fn find(&self, value: &str) -> Option<String> {
+        self.0.nearest(value).map(str::to_owned)
     }
 }
 

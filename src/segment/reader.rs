@@ -114,7 +114,7 @@ impl Segment {
     }
 
     /// The labels of a facet's values.
-    pub(crate) fn facet_labels(&self, facet: Facet) -> impl Iterator<Item = &str> {
+    pub(crate) fn facet_labels(&self, facet: Facet) -> impl ExactSizeIterator<Item = &str> {
         let view = self.facet(facet);
         (0..view.len()).map(|value| view.labels.get(value))
     }

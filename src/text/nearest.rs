@@ -1,5 +1,7 @@
 //! Finds the most similar known name, for "did you mean …?".
 
+use std::ops::Range;
+
 /// The known name that is most similar to `name`, if one is similar enough.
 ///
 /// Ignores letter case, `_`, `-`, spaces, and the part of a known name before a dot: `company_slug` equals
@@ -15,30 +17,72 @@
 ///
 /// Cost: the product of the lengths, for each known name. Only 64 characters of `name` are compared.
 pub fn nearest_name<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    let typed: Vec<char> = letters(name).collect();
-    // A name with every letter wrong is a different name.
-    let most_wrong = typed.len().checked_sub(1)?;
-    let mut allowed = (typed.len() / 3).clamp(1, 3).min(most_wrong);
-    let mut nearest = None;
-    let (mut form, mut rows) = (Vec::new(), EditRows::default());
-    for known in known {
-        let last = known.rsplit('.').next().unwrap_or(known);
-        let last = (last.len() < known.len()).then_some(last);
-        for text in [known].into_iter().chain(last) {
-            // Invariant: a name is nearer than all before it if at most `allowed` letters are wrong.
-            form.clear();
-            form.extend(letters(text));
-            let Some(distance) = rows.distance(&typed, &form, allowed) else {
+    KnownNames::of(known).nearest(name)
+}
+
+/// Known names, prepared for comparison with several others.
+#[derive(Debug)]
+pub(crate) struct KnownNames<'k> {
+    forms: Vec<KnownForm<'k>>,
+    /// The letters of all forms.
+    letters: Vec<char>,
+}
+
+/// A known name, or its part after the last dot.
+#[derive(Debug)]
+struct KnownForm<'k> {
+    name: &'k str,
+    letters: Range<usize>,
+    set: u64,
+}
+
+impl<'k> KnownNames<'k> {
+    pub(crate) fn of(known: impl IntoIterator<Item = &'k str>) -> KnownNames<'k> {
+        let mut names = KnownNames {
+            forms: Vec::new(),
+            letters: Vec::new(),
+        };
+        for name in known {
+            names.add(name, name);
+            if let Some((_, last)) = name.rsplit_once('.') {
+                names.add(name, last);
+            }
+        }
+        names
+    }
+
+    fn add(&mut self, name: &'k str, text: &str) {
+        let start = self.letters.len();
+        self.letters.extend(letters(text));
+        let letters = start..self.letters.len();
+        let set = letter_set(&self.letters[letters.clone()]);
+        self.forms.push(KnownForm { name, letters, set });
+    }
+
+    /// The known name that is most similar, as [`nearest_name`] says.
+    pub(crate) fn nearest(&self, name: &str) -> Option<&'k str> {
+        let typed: Vec<char> = letters(name).collect();
+        // A name with every letter wrong is a different name.
+        let most_wrong = typed.len().checked_sub(1)?;
+        let mut allowed = (typed.len() / 3).clamp(1, 3).min(most_wrong);
+        let (mut nearest, mut rows, set) = (None, EditRows::default(), letter_set(&typed));
+        for form in &self.forms {
+            // Invariant: a form is nearer than all before it if at most `allowed` letters are wrong.
+            if letters_apart(set, form.set) > allowed {
+                continue;
+            }
+            let letters = &self.letters[form.letters.clone()];
+            let Some(distance) = rows.distance(&typed, letters, allowed) else {
                 continue;
             };
-            nearest = Some(known);
+            nearest = Some(form.name);
             match distance.checked_sub(1) {
                 Some(nearer) => allowed = nearer,
                 None => return nearest,
             }
         }
+        nearest
     }
-    nearest
 }
 
 /// The hint for a message; empty if no known name is similar.
@@ -60,6 +104,18 @@ fn letters(name: &str) -> impl Iterator<Item = char> {
         ascii.into_iter().chain(other.into_iter().flatten())
     });
     letters.filter(counts).take(LETTERS_MAX)
+}
+
+/// The set of the letters of a name, by their last six bits.
+fn letter_set(name: &[char]) -> u64 {
+    let bits = name.iter().map(|&letter| 1 << (letter as u32 % u64::BITS));
+    bits.fold(0, |set: u64, bit: u64| set | bit)
+}
+
+/// A lower bound of the distance of names: each edit adds at most one letter to a set, and removes one.
+fn letters_apart(one: u64, other: u64) -> usize {
+    let added = (other & !one).count_ones();
+    (one & !other).count_ones().max(added) as usize
 }
 
 /// The rows of a table of distances, kept for the next one.
