@@ -49,7 +49,8 @@ fn word_phrase(phrase: &str) -> Option<String> {
 }
 
 fn list_item(item: &str) -> String {
-    if item.contains(',') || item.starts_with('"') {
+    // Without quotes, white space at the ends is no part of an item.
+    if item.contains(',') || item.starts_with('"') || item.trim() != item {
         format!("\"{}\"", item.replace('"', "\"\""))
     } else {
         item.to_owned()
