@@ -6,7 +6,9 @@ use axum::body::Bytes;
 
 use super::question::ShardRequest;
 use signaldex::query::{Facet, SortKey};
-use signaldex::{Error, FacetCounters, FacetDictionary, Facets, PositionError, Result, SignalId};
+use signaldex::{
+    Error, FacetCounters, FacetDictionary, Facets, HintFacts, PositionError, Result, SignalId,
+};
 
 /// An answer of shards.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +21,8 @@ pub(super) enum ShardAnswer {
     Facets(Vec<FacetValue>),
     /// The same, counted here.
     Counters(CountedFacets),
+    /// What shards have of the items of a filter.
+    Hints(HintFacts),
     /// Changes of one shard, or why a position has no place in its history.
     Changes(Result<FoundChanges, PositionError>),
 }
@@ -96,6 +100,13 @@ impl ShardAnswer {
                 Ok(ShardAnswer::Count(counts.sum::<Result<u64>>()?))
             }
             ShardRequest::Facets { .. } => Ok(ShardAnswer::Counters(CountedFacets::of(parts)?)),
+            ShardRequest::Hints { .. } => {
+                let mut facts = HintFacts::default();
+                for part in parts {
+                    facts.merge(part.hints()?);
+                }
+                Ok(ShardAnswer::Hints(facts))
+            }
             ShardRequest::Changes(_) => Err(unexpected()),
         }
     }
@@ -112,6 +123,13 @@ impl ShardAnswer {
     pub(super) fn count(self) -> Result<u64> {
         match self {
             ShardAnswer::Count(count) => Ok(count),
+            _ => Err(unexpected()),
+        }
+    }
+
+    pub(super) fn hints(self) -> Result<HintFacts> {
+        match self {
+            ShardAnswer::Hints(facts) => Ok(facts),
             _ => Err(unexpected()),
         }
     }
@@ -135,6 +153,7 @@ impl ShardAnswer {
             ShardAnswer::Rows(rows) => rows.len(),
             ShardAnswer::Count(_) | ShardAnswer::Counters(_) => 1,
             ShardAnswer::Facets(values) => values.len(),
+            ShardAnswer::Hints(facts) => facts.iter().count(),
             ShardAnswer::Changes(Ok(found)) => found.changes.len(),
             ShardAnswer::Changes(Err(_)) => 0,
         }

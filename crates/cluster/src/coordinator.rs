@@ -53,7 +53,7 @@ impl Coordinator {
         }
     }
 
-    fn members(&self) -> &Members {
+    pub(super) fn members(&self) -> &Members {
         &self.asker.members
     }
 
@@ -73,7 +73,7 @@ impl Coordinator {
     }
 
     /// Runs a query when it is admitted.
-    async fn admitted<T>(
+    pub(super) async fn admitted<T>(
         &self,
         work: impl Future<Output = Result<T, Unanswered>>,
     ) -> Result<T, Unanswered> {
@@ -321,6 +321,15 @@ impl Corpus for Coordinator {
             let answer = self.admitted(self.ask(&at, &shards, wanted)).await?;
             answer.count().map_err(Unanswered::Failed)
         })
+    }
+
+    fn hints(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        query: Arc<Query>,
+        is_empty: bool,
+    ) -> CorpusFuture<Vec<String>> {
+        Box::pin(async move { Ok(self.find_hints(&at, &query, is_empty).await) })
     }
 
     fn facets(

@@ -41,6 +41,7 @@ mod exports;
 mod fixtures;
 mod generation;
 mod gossip;
+mod hints;
 mod known_nodes;
 mod leases;
 mod loaded_shards;

@@ -45,6 +45,8 @@ pub(super) enum ShardRequest {
     Signal(SignalId),
     /// The rendered detail of a company.
     Company(String),
+    /// What the shards have of the items that a filter names, for hints.
+    Hints { filter: Box<Filter>, is_empty: bool },
     /// Changes of one shard.
     Changes(Box<ChangesQuestion>),
 }
@@ -187,6 +189,7 @@ impl ShardRequest {
             ShardRequest::Count { .. } => "sum".to_owned(),
             ShardRequest::Facets { .. } => "sum by value".to_owned(),
             ShardRequest::Signal(_) | ShardRequest::Company(_) => "any".to_owned(),
+            ShardRequest::Hints { .. } => "union".to_owned(),
             ShardRequest::Changes(_) => "one shard".to_owned(),
         }
     }
@@ -223,6 +226,9 @@ impl fmt::Display for ShardRequest {
             }
             ShardRequest::Signal(id) => write!(f, "signal {id}"),
             ShardRequest::Company(_) => write!(f, "company"),
+            ShardRequest::Hints { filter, .. } => {
+                write!(f, "hints, filter=[{}]", filter.canonical())
+            }
             ShardRequest::Changes(wanted) => {
                 let filter = wanted.filter.canonical();
                 write!(f, "changes, filter=[{filter}], limit={}", wanted.limit)

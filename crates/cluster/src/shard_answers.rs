@@ -54,6 +54,9 @@ pub(super) fn find(asked: &AskedShard, wanted: &ShardRequest) -> Result<ShardRes
         }
         ShardRequest::Signal(id) => lone(id.get(), signal_answer(shard, *id)?),
         ShardRequest::Company(slug) => lone(0, company_answer(shard, slug)?),
+        ShardRequest::Hints { filter, is_empty } => {
+            ShardAnswer::Hints(shard.hint_facts(filter, *is_empty)?)
+        }
         ShardRequest::Changes(wanted) => ShardAnswer::Changes(changes(shard, wanted)?),
     };
     Ok(ShardResult::Answer(answer))

@@ -178,7 +178,8 @@ fn is_cheap(shards: &[AskedShard], wanted: &ShardRequest) -> Result<bool> {
                 .facets_cost(&query.filter, facets, *today, CHEAP_COST)
         }
         ShardRequest::Changes(wanted) => shard.snapshot.changes_cost(&wanted.since),
-        ShardRequest::Signal(_) | ShardRequest::Company(_) => Ok(0),
+        // Look-ups alone.
+        ShardRequest::Signal(_) | ShardRequest::Company(_) | ShardRequest::Hints { .. } => Ok(0),
     };
     Ok(shards.iter().map(cost).sum::<Result<u64>>()? <= CHEAP_COST)
 }

@@ -7,6 +7,7 @@ mod failures;
 mod feed;
 mod fixture;
 mod generations;
+mod hints;
 mod load;
 mod membership;
 mod plans;

@@ -7,6 +7,7 @@
 //! 17        2 value of a facet   its count                         the facet's index  its label
 //! 17        4 change             the commit of its step            0                  the signal of its step, then its JSON
 //! 17        4 end of changes     the same                          1 to 6             the same, without JSON
+//! 17        5 fact for hints                                                          its line
 //! 17        3 end of the answer  the kind of its rows              its status         the reason of a refusal
 //! ```
 //!
@@ -42,6 +43,7 @@ const COUNT: u8 = 1;
 const FACET: u8 = 2;
 const END: u8 = 3;
 const CHANGE: u8 = 4;
+const HINT: u8 = 5;
 
 /// What the last row of changes says: that there are more, or none, or why there are no changes.
 const CHANGES_END: [Result<bool, PositionError>; 6] = [
@@ -116,6 +118,12 @@ impl AnswerRows {
                     self.push_row(question, FACET, (count, 0), facet as u8, label.as_bytes());
                 }
                 FACET
+            }
+            ShardAnswer::Hints(facts) => {
+                for fact in facts.iter() {
+                    self.push_row(question, HINT, (0, 0), 0, fact.as_bytes());
+                }
+                HINT
             }
             ShardAnswer::Changes(found) => {
                 self.push_changes(question, found);
@@ -254,6 +262,13 @@ fn reply(batch: &RecordBatch, begin: usize, end: usize) -> EngineResult<Reply> {
                 })
             };
             ShardAnswer::Facets(rows.map(value).collect::<EngineResult<_>>()?)
+        }
+        HINT => {
+            let fact = |row: usize| {
+                let fact = std::str::from_utf8(column.value(row)).map_err(|_| malformed())?;
+                Ok(fact.to_owned())
+            };
+            ShardAnswer::Hints(rows.map(fact).collect::<EngineResult<_>>()?)
         }
         CHANGE => {
             let change = |row: usize| {

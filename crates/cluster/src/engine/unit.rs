@@ -50,6 +50,9 @@ pub(super) struct QuestionUnit {
     /// How many rows to render; missing for all.
     #[prost(uint32, optional, tag = "14")]
     rendered_max: Option<u32>,
+    /// Whether nothing was found.
+    #[prost(bool, optional, tag = "15")]
+    is_empty: Option<bool>,
     /// Positions of a shard: what has changed since the first, until the second.
     #[prost(string, optional, tag = "20")]
     since: Option<String>,
@@ -69,6 +72,7 @@ enum UnitKind {
     Facets = 3,
     Signal = 4,
     Company = 5,
+    Hints = 6,
     Changes = 7,
 }
 
@@ -140,6 +144,12 @@ impl QuestionUnit {
             ShardRequest::Company(slug) => QuestionUnit {
                 kind: kind(UnitKind::Company),
                 company: Some(slug.clone()),
+                ..self
+            },
+            ShardRequest::Hints { filter, is_empty } => QuestionUnit {
+                kind: kind(UnitKind::Hints),
+                query: Some(filter.to_string()),
+                is_empty: Some(*is_empty),
                 ..self
             },
             ShardRequest::Changes(wanted) => QuestionUnit {
@@ -220,6 +230,10 @@ impl QuestionUnit {
             UnitKind::Company => {
                 ShardRequest::Company(self.company.ok_or_else(|| missing("company"))?)
             }
+            UnitKind::Hints => ShardRequest::Hints {
+                filter: Box::new(parsed(self.query.as_deref())?),
+                is_empty: self.is_empty.unwrap_or_default(),
+            },
             UnitKind::Changes => ShardRequest::Changes(Box::new(ChangesQuestion {
                 filter: parsed(self.query.as_deref())?,
                 today: day(self.today)?,

@@ -48,6 +48,8 @@ fn answers() -> impl Strategy<Value = ShardAnswer> {
         rows.prop_map(ShardAnswer::Rows),
         (0..=COUNT_MAX).prop_map(ShardAnswer::Count),
         prop::collection::vec(value, 0..20).prop_map(ShardAnswer::Facets),
+        prop::collection::vec(".{0,12}", 0..20)
+            .prop_map(|facts| ShardAnswer::Hints(facts.into_iter().collect())),
     ]
 }
 

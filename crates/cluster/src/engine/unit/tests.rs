@@ -70,6 +70,8 @@ fn questions_are_read_as_they_were_written() {
         facets,
         ShardRequest::Signal(SignalId::MAX),
         ShardRequest::Company("acme".to_owned()),
+        hints(true),
+        hints(false),
         changes(ChangeKind::Upsert, Rendering::Whole),
         changes(ChangeKind::Removal, Rendering::Short),
     ];
@@ -85,6 +87,14 @@ fn questions_are_read_as_they_were_written() {
             wanted: Arc::new(wanted),
         };
         assert_eq!(decoded(&encoded(&question)).ok(), Some(question));
+    }
+}
+
+fn hints(is_empty: bool) -> ShardRequest {
+    let query = Query::from_query_string(QUERY).expect("a query");
+    ShardRequest::Hints {
+        filter: Box::new(query.filter().clone()),
+        is_empty,
     }
 }
 
@@ -209,6 +219,7 @@ fn questions() -> Vec<(&'static str, Question)> {
         ("company", of(ShardRequest::Company("acme".to_owned()))),
         ("changes", of_one),
         ("csv", of(csv)),
+        ("hints", of(hints(true))),
     ]
 }
 
