@@ -78,7 +78,7 @@ fn changed() -> Index {
 }
 
 /// A snapshot's records in three indexes, by company.
-fn shards(snapshot: &Snapshot) -> Vec<Arc<Snapshot>> {
+pub(crate) fn shards(snapshot: &Snapshot) -> Vec<Arc<Snapshot>> {
     let shard_of = |slug: &str| slug.bytes().map(usize::from).sum::<usize>() % 3;
     let build = |shard| {
         let index = Index::in_memory().expect("an index");
