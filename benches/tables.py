@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """What loading a corpus as CSV, Parquet and .xlsx costs beside its JSON lines, and a dump beside an export.
 
-usage: benches/tables.py [SIGNALS] [FOLDER]
+usage: benches/tables.py [--record] [--program PROGRAM] [--signals SIGNALS] [--folder FOLDER]
 
 Generates SIGNALS (1,000,000) signals in FOLDER (target/tables), unless they are there, writes them in each form, and
-builds an index of each three times. Prints the fewest CPU seconds of three runs, so that neighbours disturb little, the
-ratio to JSON lines, and the greatest memory. A sheet has at most 1,048,576 rows: the time of .xlsx is that of a signal.
-Needs pyarrow, to write Parquet.
+builds an index of each three times, in turn, on one core. Prints the fewest CPU seconds of three runs, so that
+neighbours disturb little, the ratio to JSON lines, and the greatest memory. A sheet has at most 1,048,576 rows: the
+time of .xlsx is that of a signal. --record writes benches/results/tables.json. Without PROGRAM the one that is
+published is built, which takes minutes. Needs pyarrow, to write Parquet.
 """
+import argparse
 import csv
+import datetime
+import json
 import os
 import pathlib
 import shutil
@@ -59,18 +63,17 @@ def run(command):
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def best(command, out):
-    """The fewest CPU seconds of some runs that write to a folder, and the greatest memory."""
-    seconds, memory = [], []
+def fewest(commands):
+    """The fewest CPU seconds and the greatest memory of some runs of each command, by name; each writes to a path."""
+    taken = {name: [] for name in commands}
     for _ in range(RUNS):
-        if out.is_file():
-            out.unlink()
-        else:
-            shutil.rmtree(out, ignore_errors=True)
-        taken, held = run(command)
-        seconds.append(taken)
-        memory.append(held)
-    return min(seconds), max(memory)
+        for name, (command, out) in commands.items():
+            if out.is_file():
+                out.unlink()
+            else:
+                shutil.rmtree(out, ignore_errors=True)
+            taken[name].append(run(command))
+    return {name: (min(seconds for seconds, _ in runs), max(held for _, held in runs)) for name, runs in taken.items()}
 
 
 def write_workbook(table, path):
@@ -91,39 +94,74 @@ def write_workbook(table, path):
     return rows - 1
 
 
-def main():
-    signals = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    folder = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ROOT / "target/tables").absolute()
+def published():
+    """Builds the program as it is published."""
     build = ["cargo", "build", "--profile", "dist", "--features", "serve,xlsx,parquet"]
     subprocess.run(build, cwd=ROOT, check=True)
-    program = ROOT / "target/dist/signaldex"
-    corpus, index = folder / "corpus", folder / "index"
-    companies = corpus / "companies.jsonl"
-    if not corpus.exists():
-        run([program, "generate", "--signals", str(signals), "--seed", "1", "--out", corpus])
+    return ROOT / "target/dist/signaldex"
 
-    def load(file):
-        command = [program, "build", "--companies", companies, "--signals", file, "--out", index]
-        return best(command, index)
 
-    seconds, memory = load(corpus / "signals.jsonl")
-    print(f"JSON lines: {seconds:.2f} s, {memory:.0f} MB")
+def write_forms(program, folder):
+    """The signals of the corpus in each form, with their number."""
+    jsonl, index = folder / "corpus/signals.jsonl", folder / "index"
     files = {form: folder / f"signals.{form}" for form in ("csv", "parquet", "xlsx")}
-    files["csv"].unlink(missing_ok=True)
-    run([program, "export", index, "--format", "csv", "--columns", COLUMNS, "--out", files["csv"]])
-    options = pyarrow.csv.ConvertOptions(column_types={"id": pyarrow.int64()}, strings_can_be_null=True)
-    parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
-    table = pyarrow.csv.read_csv(files["csv"], convert_options=options, parse_options=parse)
-    pyarrow.parquet.write_table(table, files["parquet"])
-    rows = {"csv": signals, "parquet": signals, "xlsx": write_workbook(files["csv"], files["xlsx"])}
-    for form, file in files.items():
-        taken, held = load(file)
-        ratio = taken / rows[form] / (seconds / signals)
-        print(f"{form}: {taken:.2f} s, {held:.0f} MB; {ratio:.2f} times JSON lines, at most {BOUNDS[form]}; "
-              f"{held - memory:+.0f} MB, at most +100")
-    exported = best([program, "export", index, "--out", folder / "all.ndjson"], folder / "all.ndjson")
-    dumped = best([program, "dump", index, "--out", folder / "dump"], folder / "dump")
-    print(f"dump: {dumped[0]:.2f} s; {dumped[0] / exported[0]:.2f} times an export, at most {BOUNDS['dump']}")
+    if not all(file.exists() for file in files.values()):
+        shutil.rmtree(index, ignore_errors=True)
+        run([program, "build", "--companies", folder / "corpus/companies.jsonl", "--signals", jsonl, "--out", index])
+        files["csv"].unlink(missing_ok=True)
+        run([program, "export", index, "--format", "csv", "--columns", COLUMNS, "--out", files["csv"]])
+        options = pyarrow.csv.ConvertOptions(column_types={"id": pyarrow.int64()}, strings_can_be_null=True)
+        parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
+        table = pyarrow.csv.read_csv(files["csv"], convert_options=options, parse_options=parse)
+        pyarrow.parquet.write_table(table, files["parquet"])
+        write_workbook(files["csv"], files["xlsx"])
+    return {"jsonl": jsonl} | files
+
+
+def record(signals, loads, writes):
+    """What is recorded: a table of loads, and the ratio of a dump."""
+    seconds, memory = loads["jsonl"]
+    rows = [["JSON lines", f"{seconds:.1f}", "1.00", "", f"{memory:.0f}"]]
+    for form, name in (("csv", "CSV"), ("parquet", "Parquet"), ("xlsx", ".xlsx")):
+        taken, held = loads[form]
+        ratio = taken / min(signals, ROWS_MAX - 1) / (seconds / signals) if form == "xlsx" else taken / seconds
+        rows.append([name, f"{taken:.1f}", f"{ratio:.2f}", str(BOUNDS[form]), f"{held:.0f}"])
+    columns = ["file", "CPU seconds", "relative", "at most", "memory, MB"]
+    dump = writes["dump"][0] / writes["export"][0]
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": f"one pinned core, with compilers beside it; {signals:,} generated signals",
+        "repeat": "benches/tables.py",
+        "values": {"dump": f"{dump:.2f}", "dump-max": str(BOUNDS["dump"])},
+        "tables": {"loads": {"columns": columns, "rows": rows}},
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("--program", type=pathlib.Path)
+    parser.add_argument("--signals", type=int, default=1_000_000)
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "target/tables")
+    options = parser.parse_args()
+    program, folder = options.program or published(), options.folder.absolute()
+    if not (folder / "corpus").exists():
+        run([program, "generate", "--signals", str(options.signals), "--seed", "1", "--out", folder / "corpus"])
+    files = write_forms(program, folder)
+    # What is measured has one core, beginning with what this process starts.
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    index, companies = folder / "index", folder / "corpus/companies.jsonl"
+    build = [program, "build", "--companies", companies, "--out", index, "--signals"]
+    loads = fewest({form: ([*build, file], index) for form, file in files.items()})
+    exported, dumped = folder / "all.ndjson", folder / "dump"
+    writes = fewest({
+        "export": ([program, "export", index, "--out", exported], exported),
+        "dump": ([program, "dump", index, "--out", dumped], dumped),
+    })
+    measured = record(options.signals, loads, writes)
+    print(json.dumps(measured, indent=2))
+    if options.record:
+        (ROOT / "benches/results/tables.json").write_text(json.dumps(measured, indent=2) + "\n")
 
 
 main()

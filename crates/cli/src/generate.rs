@@ -8,6 +8,7 @@ use signaldex::json::{write_company, write_signal};
 use signaldex_synthetic::Corpus;
 
 use crate::Failure;
+use crate::progress::ProgressLine;
 use crate::stderr::{companies, say, signals};
 
 /// Write a synthetic corpus: companies.jsonl and signals.jsonl
@@ -31,20 +32,26 @@ impl Generate {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let corpus = Corpus::new(self.signals, self.seed)?;
         fs::create_dir_all(&self.out)?;
+        let mut bar = ProgressLine::new();
+        bar.begin_counting("companies", Some(corpus.company_count()));
         write_lines(
             &self.out.join("companies.jsonl"),
             corpus.companies(),
             |line, company| {
                 write_company(line, &company);
+                bar.add(1);
             },
         )?;
+        bar.begin_counting("signals", Some(corpus.signal_count()));
         write_lines(
             &self.out.join("signals.jsonl"),
             corpus.signals(),
             |line, signal| {
                 write_signal(line, &signal);
+                bar.add(1);
             },
         )?;
+        bar.end();
         say(format_args!(
             "{} of {} in {}; today is {}",
             signals(corpus.signal_count()),
@@ -59,7 +66,7 @@ impl Generate {
 fn write_lines<T>(
     path: &Path,
     records: impl Iterator<Item = T>,
-    write: impl Fn(&mut Vec<u8>, T),
+    mut write: impl FnMut(&mut Vec<u8>, T),
 ) -> Result<(), Failure> {
     let mut output = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
     let mut line = Vec::new();

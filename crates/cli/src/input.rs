@@ -307,17 +307,17 @@ fn summary(done: LoadReport) -> String {
         done.signals_replaced,
         done.rejected
     );
+    if done.signals_without_company > 0 {
+        let without = signals(done.signals_without_company);
+        summary.push_str(&format!(
+            ", {without} of them because their company was not loaded ({} rejected)",
+            companies(done.companies_rejected)
+        ));
+    }
     if done.nulled > 0 {
         summary.push_str(&format!(
             ", {} made null",
             counted(done.nulled, "cell", "cells")
-        ));
-    }
-    if done.signals_without_company > 0 {
-        let without = signals(done.signals_without_company);
-        summary.push_str(&format!(
-            ", of them {without} whose company was not loaded ({} rejected)",
-            companies(done.companies_rejected)
         ));
     }
     summary

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use signaldex::json::{CheckSink, Sink};
 use signaldex::{CompanyDeletion, Index, SignalId, Writer};
 
+use crate::Failure;
 #[cfg(feature = "cluster")]
 use crate::cluster;
 use crate::input::{Input, LoadTarget};
 use crate::place::{Place, Target};
+use crate::progress::{self, ProgressLine};
 use crate::stderr::{companies, say, signals};
-use crate::{Failure, progress};
 
 /// Add, replace and delete records of an index in one atomic commit
 #[derive(Debug, clap::Args)]
@@ -145,7 +146,11 @@ impl Files {
     ) -> Result<String, Failure> {
         let (company_file, signal_file) = (self.companies.as_deref(), self.signals.as_deref());
         let loaded = self.input.load(to, company_file, signal_file, target)?;
-        for (path, number, line) in lines_of(self.delete_signals.as_deref())? {
+        let mut bar = ProgressLine::new();
+        let gone = lines_of(self.delete_signals.as_deref())?;
+        bar.begin_counting("deleting signals", Some(gone.len() as u64));
+        for (path, number, line) in gone {
+            bar.add(1);
             let id: SignalId = line
                 .parse()
                 .map_err(|error| format!("{}:{number}: {error}", path.display()))?;
@@ -156,7 +161,10 @@ impl Files {
         } else {
             CompanyDeletion::Restrict
         };
-        for (path, number, slug) in lines_of(self.delete_companies.as_deref())? {
+        let gone = lines_of(self.delete_companies.as_deref())?;
+        bar.begin_counting("deleting companies", Some(gone.len() as u64));
+        for (path, number, slug) in gone {
+            bar.add(1);
             to.delete_company(&slug, on_signals)
                 .map_err(|error| format!("{}:{number}: {error}", path.display()))?;
         }
