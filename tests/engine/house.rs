@@ -250,6 +250,7 @@ fn documents_for_newcomers_are_short() {
 #[test]
 fn the_specification_names_tests_that_exist() {
     let folders = [
+        "crates/server/src",
         "crates/server/tests/service",
         "crates/cli/tests",
         "tests/engine",

@@ -369,7 +369,7 @@ impl Cluster {
         };
         cluster.await_ready("\"generation\":");
         // A node is ready when it knows one replica of each shard: now it gets to know all.
-        std::thread::sleep(10 * INTERVAL);
+        std::thread::sleep(20 * INTERVAL);
         cluster
     }
 
@@ -447,7 +447,8 @@ pub(crate) fn free_port() -> u16 {
     const FIRST: u16 = 20_000;
     const PORTS: u16 = 12_000;
     static ASKED: AtomicU16 = AtomicU16::new(0);
-    let of_process = (std::process::id() % u32::from(PORTS)) as u16;
+    // Processes that start one after the other have ranges of their own.
+    let of_process = (std::process::id().wrapping_mul(251) % u32::from(PORTS)) as u16;
     let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
     let mut ports = (0..PORTS).map(|_| {
         let asked = ASKED.fetch_add(1, Ordering::Relaxed) % PORTS;

@@ -176,7 +176,7 @@ fn a_node_joins_and_another_leaves_for_good_while_all_is_answered() {
     println!("{answers} answers, none refused");
     assert_same(&[&one, &three, &four], &whole);
     // Each shard has two nodes again, so one of them can be lost.
-    thread::sleep(Duration::from_secs(1));
+    thread::sleep(Duration::from_secs(3));
     three.signal("KILL");
     assert_same(&[&one, &four], &whole);
 }
@@ -198,7 +198,7 @@ fn zones_hold_a_replica_of_each_shard() {
     wait_until("each shard is held twice", || held() == 2 * SHARDS as usize);
     let info = "signaldex_cluster_node_info{node=\"three\",zone=\"b\",release=\"0.1.0\"}";
     assert_eq!(nodes[0].metric(info), 1);
-    thread::sleep(Duration::from_secs(1));
+    thread::sleep(Duration::from_secs(3));
     for node in &mut nodes[..2] {
         node.signal("KILL");
     }

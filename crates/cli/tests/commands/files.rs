@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a command may take that has to refuse a file at once.
-const REFUSAL_MAX: Duration = Duration::from_secs(20);
+const REFUSAL_MAX: Duration = Duration::from_secs(60);
 
 fn program(arguments: &[&Path]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_signaldex"));

@@ -93,7 +93,7 @@ fn serve_answers_at_both_bounds_of_each_number() {
             command.arg(format!("{option}={bound}"));
             let (mut service, address, _errors) = launch(command);
             let mut status = 0;
-            for _ in 0..200 {
+            for _ in 0..1500 {
                 let answer = client::try_request(address, "GET", "/readyz", &[]);
                 status = answer.map_or(0, |answer| answer.status);
                 if status == 200 || !is_answered {

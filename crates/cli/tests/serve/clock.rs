@@ -65,7 +65,7 @@ impl Shifted {
     fn set(&self, shift: &str) {
         fs::write(self.directory.path().join("shift"), format!("{shift}\n")).expect("written");
         // The service looks at the month and the keys four times a second.
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_millis(1500));
     }
 
     fn ask(&self, name: &str) -> Response {

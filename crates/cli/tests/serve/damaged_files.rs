@@ -3,11 +3,12 @@
 use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
+use std::time::{Duration, Instant};
 
 use signaldex_server::{NewKey, State};
 
 use crate::client;
-use crate::index_files::{NOTICED_MAX, build, bytes, overwrite, segment};
+use crate::index_files::{build, bytes, overwrite, segment};
 use crate::program::serve;
 
 /// As the guide says: the only fault of a file that can end the service, until it looks at its files again.
@@ -54,13 +55,17 @@ fn the_log_names_a_file_that_was_overwritten() {
     while client::request(address, "GET", "/readyz", &[]).status != 200 {}
     let before = bytes(&segment(&alpha));
     overwrite(&segment(&alpha), &bytes(&segment(&omega)));
-    std::thread::sleep(2 * NOTICED_MAX);
-    let ready = client::request(address, "GET", "/readyz", &[]);
-    assert_eq!(ready.json()["damaged"], true);
+    let damage_becomes = |expected: bool| {
+        let since = Instant::now();
+        let ready = || client::request(address, "GET", "/readyz", &[]).json();
+        while ready().get("damaged").is_some() != expected {
+            assert!(since.elapsed() < client::WAIT_MAX, "it is not noticed");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    damage_becomes(true);
     overwrite(&segment(&alpha), &before);
-    std::thread::sleep(2 * NOTICED_MAX);
-    let ready = client::request(address, "GET", "/readyz", &[]);
-    assert!(ready.json().get("damaged").is_none());
+    damage_becomes(false);
     service.kill().expect("a service that runs");
     let mut log = String::new();
     errors.read_to_string(&mut log).expect("text");

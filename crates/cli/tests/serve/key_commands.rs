@@ -9,7 +9,7 @@ use crate::client::{self, Response};
 use crate::program::{json, run, serve};
 
 /// Longer than the service may take to notice a change.
-const TIMEOUT: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 struct Running {
     service: Child,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::client::{self, Response};
 
 /// Longer than a service takes to stop, however its log is.
-const STOP_TIME: Duration = Duration::from_secs(10);
+const STOP_TIME: Duration = Duration::from_secs(60);
 /// Requests whose log lines exceed the 64 KiB that a pipe holds.
 const REQUESTS: usize = 1_000;
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::program::program;
 
 /// How long a command may take, on a machine that is busy.
-const TIME_MAX: Duration = Duration::from_secs(20);
+const TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Steps of the bound on the address space, in KiB: less than the stack of a thread, so that each one fails in turn.
 const STEP: u64 = 500;

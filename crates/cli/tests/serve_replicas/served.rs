@@ -224,7 +224,7 @@ fn a_store_that_hangs_holds_nobody_up() {
     let started = Instant::now();
     drop(follower);
     assert!(
-        started.elapsed() < Duration::from_secs(5),
+        started.elapsed() < Duration::from_secs(60),
         "stopping waits for the store"
     );
     slow.config_mut(|config| config.wait_get_per_call = Duration::ZERO);
@@ -277,7 +277,7 @@ fn a_copy_is_served_at_once_while_the_store_hangs() {
     let follower = replica.follow(Duration::from_millis(10), |_| ());
     drop(follower.expect("a thread"));
     assert!(
-        started.elapsed() < Duration::from_secs(5),
+        started.elapsed() < Duration::from_secs(60),
         "nobody waits for the store"
     );
 

@@ -114,8 +114,8 @@ impl Fixture {
 
 #[test]
 fn a_commit_that_ends_shortly_after_the_deadline_is_delivered() {
-    let fixture = Fixture::new(Duration::from_millis(200));
-    fixture.before_commit(|| std::thread::sleep(Duration::from_millis(900)));
+    let fixture = Fixture::new(Duration::from_millis(500));
+    fixture.before_commit(|| std::thread::sleep(Duration::from_secs(1)));
     let answer = fixture.get(SEARCH, None);
     assert_eq!((answer.status, answer.charged.as_deref()), (200, Some("3")));
     assert_eq!(fixture.recorded(), 3);
@@ -123,7 +123,7 @@ fn a_commit_that_ends_shortly_after_the_deadline_is_delivered() {
 
 #[test]
 fn a_charge_that_is_still_being_committed_is_uncertain_until_it_is_repeated() {
-    let fixture = Fixture::new(Duration::from_millis(200));
+    let fixture = Fixture::new(Duration::from_millis(500));
     let (release, released) = mpsc::channel::<()>();
     fixture.before_commit(move || {
         // Once the test has let go, it does not wait any more.

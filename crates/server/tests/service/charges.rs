@@ -47,7 +47,7 @@ fn number_of(state: &Path, sql: &str) -> i64 {
 
 #[test]
 fn a_request_that_waits_too_long_is_answered_503_and_never_charged() {
-    let fixture = with_request_time(300);
+    let fixture = with_request_time(1000);
     let blocker = hold_charges(&fixture);
     let started = Instant::now();
     let answer = fixture.search("limit=3");
@@ -55,7 +55,7 @@ fn a_request_that_waits_too_long_is_answered_503_and_never_charged() {
     assert_eq!((answer.status, answer.charged()), (503, 0));
     assert_eq!(answer.json()["code"], "overloaded");
     assert!(
-        waited > Duration::from_millis(250) && waited < Duration::from_secs(3),
+        waited > Duration::from_millis(900) && waited < client::WAIT_MAX,
         "{waited:?}"
     );
     drop(blocker);
@@ -66,7 +66,7 @@ fn a_request_that_waits_too_long_is_answered_503_and_never_charged() {
 
 #[test]
 fn a_request_that_was_answered_503_can_be_sent_again_at_once() {
-    let fixture = with_request_time(300);
+    let fixture = with_request_time(1000);
     let blocker = hold_charges(&fixture);
     for _ in 0..2 {
         let answer = fixture.send("GET", "/api/v1/signals?limit=3", &[NAME]);
@@ -156,7 +156,10 @@ fn expired_answers_are_removed_also_while_nothing_is_asked() {
     drop(connection);
     let kept = || number_of(&fixture.state_path(), "SELECT count(*) FROM replays");
     assert_eq!(kept(), 3002);
-    std::thread::sleep(Duration::from_secs(4));
+    let started = Instant::now();
+    while kept() > 1 && started.elapsed() < client::WAIT_MAX {
+        std::thread::sleep(Duration::from_millis(50));
+    }
     assert_eq!(kept(), 1, "only what has not expired is left");
 }
 
@@ -173,11 +176,11 @@ fn counts_and_empty_pages_are_not_kept() {
     assert_eq!(kept, 0);
 }
 
-/// Waits up to a second for what `/readyz` says.
+/// Waits for what `/readyz` says.
 fn becomes(fixture: &Fixture, status: u16) -> bool {
     let started = Instant::now();
     while fixture.get("/readyz").status != status {
-        if started.elapsed() > Duration::from_secs(1) {
+        if started.elapsed() > client::WAIT_MAX {
             return false;
         }
         std::thread::sleep(Duration::from_millis(20));

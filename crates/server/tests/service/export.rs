@@ -283,7 +283,7 @@ fn stalled(fixture: &Fixture) -> u64 {
     let deadline = Instant::now() + Duration::from_secs(20);
     let mut recorded = fixture.recorded();
     while Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(200));
+        thread::sleep(Duration::from_millis(600));
         let now = fixture.recorded();
         if now == recorded && now > 0 {
             return now;
@@ -330,7 +330,7 @@ fn an_export_of_a_key_that_is_revoked_is_broken_off() {
     let state = fixture.state();
     let KeyRecord { id, .. } = &state.keys().expect("keys")[0];
     state.revoke_key(id).expect("revoked");
-    thread::sleep(Duration::from_secs(1));
+    thread::sleep(Duration::from_secs(3));
     let answer = client::parse(&client::read_to_end(&mut socket));
     assert!(!answer.is_whole);
     fixture.note(fixture.recorded());

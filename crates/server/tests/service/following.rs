@@ -75,6 +75,9 @@ fn requests_under_way_are_finished_and_charged_before_the_server_stops() {
     fixture.note(charged);
 }
 
+/// Long enough for a few requests on a busy machine.
+const DRAIN_TIME: Duration = Duration::from_secs(4);
+
 #[test]
 fn a_server_that_drains_answers_on_while_it_is_not_ready() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -83,7 +86,7 @@ fn a_server_that_drains_answers_on_while_it_is_not_ready() {
     let index = signaldex::sample::index().expect("the sample corpus");
     let service = Service::new(index, state, Today::Clock, Limits::default());
     let limits = ServerLimits {
-        drain_time: Duration::from_secs(2),
+        drain_time: DRAIN_TIME,
         ..ServerLimits::default()
     };
     let server = Server::new(service.expect("a service"), limits);
@@ -106,11 +109,10 @@ fn a_server_that_drains_answers_on_while_it_is_not_ready() {
     assert_eq!((ready(), search()), (200, 200));
     stop.send(()).expect("it runs");
     let told = Instant::now();
-    while ready() == 200 {
-        assert!(told.elapsed() < Duration::from_secs(1), "it is not ready");
-    }
+    // A server that has ended refuses the connection, which fails the test.
+    while ready() == 200 {}
     assert_eq!((ready(), search()), (503, 200));
     runtime.block_on(running).expect("no panic").expect("ended");
-    assert!(told.elapsed() >= Duration::from_secs(2));
+    assert!(told.elapsed() >= DRAIN_TIME);
     assert!(client::try_request(address, "GET", "/readyz", &[]).is_none());
 }
