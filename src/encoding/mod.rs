@@ -7,7 +7,6 @@ pub(crate) mod block_permutation;
 pub(crate) mod bytes;
 pub(crate) mod column;
 pub(crate) mod dictionary;
-pub(crate) mod entropy;
 pub(crate) mod frame_of_reference;
 pub(crate) mod framed_strings;
 pub(crate) mod hash_index;

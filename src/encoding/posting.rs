@@ -7,11 +7,9 @@
 //! file; roaring's own format is not used because it has to be decoded on opening and because its
 //! limit between array and bitset saves memory at the cost of time (see `ARRAY_ROWS_MAX`).
 
-mod bits;
 mod sections;
 mod view;
 
-pub(crate) use bits::PostingBits;
 pub(crate) use sections::{ARRAY_ROWS_MAX, Optimize, PostingSections};
 pub(crate) use view::{BlockRows, Posting, dense_bits};
 

@@ -1,7 +1,5 @@
 //! Figures of a snapshot: numbers of records, and bytes by section.
 
-use std::ops::AddAssign;
-
 use super::identity::IndexId;
 use super::snapshot::Snapshot;
 use crate::Result;
@@ -107,36 +105,11 @@ impl Snapshot {
             sections,
         })
     }
-
-    /// The entropy bound of each section: the bytes that it would take if each symbol, or each set of rows,
-    /// were coded by itself, as docs/format.md says. A name stands for all segments, as in
-    /// [`IndexStatistics::sections`].
-    ///
-    /// ```
-    /// let snapshot = signaldex::sample::index()?.snapshot();
-    /// let bounds = snapshot.entropy_bounds()?;
-    /// let (bound, taken) = (bounds.iter().map(|(_, bytes)| bytes).sum(), snapshot.file_bytes() as f64);
-    /// println!("{taken} bytes are taken where {bound:.0} might do");
-    /// assert!((0.0..taken).contains(&bound));
-    /// # Ok::<(), signaldex::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// A file of the index is damaged.
-    ///
-    /// Cost: reads everything, and counts every symbol.
-    pub fn entropy_bounds(&self) -> Result<Vec<(String, f64)>> {
-        let mut bounds = Vec::new();
-        for live in &self.segments {
-            bounds.extend(live.segment.entropy_bounds()?);
-        }
-        Ok(added_up(bounds.into_iter()))
-    }
 }
 
 /// The sums of what has one name, in the order in which names come first.
-fn added_up<T: AddAssign>(named: impl Iterator<Item = (String, T)>) -> Vec<(String, T)> {
-    let mut sums: Vec<(String, T)> = Vec::new();
+fn added_up(named: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
+    let mut sums: Vec<(String, u64)> = Vec::new();
     for (name, number) in named {
         // There are few names, so searching them one by one suffices.
         match sums.iter_mut().find(|(other, _)| *other == name) {

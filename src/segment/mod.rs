@@ -16,7 +16,6 @@ mod copy;
 mod deleted;
 mod deleted_tally;
 mod ensure;
-mod entropy;
 mod field;
 mod finish_progress;
 mod format;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use signaldex::{IndexStatistics, Snapshot};
+use signaldex::IndexStatistics;
 
 use crate::shown_as::ShownAs;
 use crate::table::{Cell, TableColumn};
@@ -16,7 +16,7 @@ pub(crate) struct Stats {
     /// The directory of the index, or @sample
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Also show each section of the files: its bytes, those per signal, and their entropy bound
+    /// Also show each section of the files: its bytes, and those per signal
     #[arg(long)]
     sections: bool,
     #[command(flatten)]
@@ -37,7 +37,7 @@ impl Stats {
             "bytes": figures.bytes,
         });
         if self.sections {
-            shown["sections"] = sections(&snapshot, figures)?;
+            shown["sections"] = sections(figures);
         }
         if self.shown_as.is_table() {
             return print_table(&shown);
@@ -70,7 +70,6 @@ fn print_table(shown: &Value) -> Result<(), Failure> {
         TableColumn::text("section", 0, 16, 24),
         TableColumn::number("bytes", 1),
         TableColumn::number("bytesPerSignal", 2),
-        TableColumn::number("entropyBound", 3),
     ];
     let row = |(name, figures): (&String, &Value)| {
         let figure = |column: &TableColumn| match &figures[column.name] {
@@ -84,8 +83,8 @@ fn print_table(shown: &Value) -> Result<(), Failure> {
     table::print(&columns, &sections.iter().map(row).collect::<Vec<_>>())
 }
 
-/// By name of a section: its bytes, its bytes per signal, and the bound on these.
-fn sections(snapshot: &Snapshot, figures: IndexStatistics) -> Result<Value, Failure> {
+/// By name of a section: its bytes, and its bytes per signal.
+fn sections(figures: IndexStatistics) -> Value {
     // An index without signals has bytes nevertheless.
     let per_signal = |bytes: f64| (bytes / figures.signals.max(1) as f64 * 1000.0).round() / 1000.0;
     let mut sections: Map<String, Value> = Map::new();
@@ -95,8 +94,5 @@ fn sections(snapshot: &Snapshot, figures: IndexStatistics) -> Result<Value, Fail
             json!({ "bytes": bytes, "bytesPerSignal": per_signal(bytes as f64) }),
         );
     }
-    for (name, bytes) in snapshot.entropy_bounds()? {
-        sections[&name]["entropyBound"] = per_signal(bytes).into();
-    }
-    Ok(sections.into())
+    sections.into()
 }
