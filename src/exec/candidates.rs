@@ -49,8 +49,6 @@ pub(super) struct Candidates {
     union_list: Vec<u16>,
     /// The rows of a phrase.
     phrase_list: Vec<u16>,
-    /// Whether lists are allowed.
-    lists: bool,
 }
 
 /// The bitset of a block, aligned to a cache line: if every vector crosses two lines, a count of dense sets
@@ -95,17 +93,11 @@ impl Default for Candidates {
             union_bits: Box::default(),
             union_list: Vec::new(),
             phrase_list: Vec::new(),
-            lists: true,
         }
     }
 }
 
 impl Candidates {
-    /// Sets whether lists are allowed.
-    pub(super) fn allow_lists(&mut self, lists: bool) {
-        self.lists = lists;
-    }
-
     /// Sets the window to which sets are restricted.
     pub(super) fn set_window(&mut self, window: RowWindow) {
         self.window = window;
@@ -163,7 +155,7 @@ impl Candidates {
             return;
         }
         self.window.cut(set).list_into(&mut self.list);
-        self.become_list();
+        self.form = Form::List;
     }
 
     /// Makes the intersection of two sets the candidates. Less work than one after the other, because bits need
@@ -195,7 +187,7 @@ impl Candidates {
     /// Makes those of the given offsets that lie in the window the candidates. The offsets are unordered.
     pub(super) fn load_offsets(&mut self, parts: &[&[u16]]) {
         let words = self.window.words();
-        if self.lists && parts.iter().map(|part| part.len()).sum::<usize>() <= SORTED_MAX {
+        if parts.iter().map(|part| part.len()).sum::<usize>() <= SORTED_MAX {
             let offsets = parts.iter().copied().flatten().copied();
             let is_inside = |offset: &u16| words.contains(&usize::from(offset / 64));
             self.list.clear();
@@ -222,7 +214,7 @@ impl Candidates {
         match self.form_union(postings) {
             Form::List => {
                 std::mem::swap(&mut self.list, &mut self.union_list);
-                self.become_list();
+                self.form = Form::List;
             }
             Form::Bits => {
                 self.form = Form::Bits;
@@ -243,7 +235,7 @@ impl Candidates {
                 // The rows of the set become the list and are looked up in the bits.
                 set.list_into(&mut self.list);
                 probe::retain(&mut self.list, &self.bits, true);
-                self.become_list();
+                self.form = Form::List;
             }
             (Form::List, set) => retain_in(&mut self.list, set, true),
         }
@@ -444,7 +436,7 @@ impl Candidates {
         let words = self.window.words();
         let is_sparse = || self.count() * COMPARED_MIN < 64 * words.len() as u32;
         // Counting comes last, because it reads all words of the window.
-        if self.form == Form::Bits && self.lists && is_sparse() {
+        if self.form == Form::Bits && is_sparse() {
             self.list.clear();
             bits::list(words.start, &self.bits[words.clone()], &mut self.list);
             self.form = Form::List;
@@ -519,18 +511,6 @@ impl Candidates {
                 }
                 set => set.for_each(|offset| bits::set(&mut self.union_bits, offset)),
             }
-        }
-    }
-
-    /// Continues with the list, or with bits if lists are not allowed.
-    fn become_list(&mut self) {
-        self.form = Form::List;
-        if !self.lists {
-            self.bits[self.window.words()].fill(0);
-            self.list
-                .iter()
-                .for_each(|&offset| bits::set(&mut self.bits, offset));
-            self.form = Form::Bits;
         }
     }
 }

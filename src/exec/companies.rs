@@ -46,7 +46,6 @@ pub(super) fn rows_of_companies(
     };
     let of_company = segment.rows_by_company()?;
     let mut candidates = PooledCandidates::take();
-    candidates.allow_lists(true);
     let mut companies: SmallVec<[CompanyNumber; 64]> = SmallVec::new();
     let mut total = 0;
     let mut next = lead.next_block(0);

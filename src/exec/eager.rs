@@ -89,7 +89,7 @@ impl<'a> LiveSegment<'a> {
         request: &Request<'q>,
         rows: &Range<u32>,
     ) -> Result<Evaluated<'q, O>> {
-        let mut evaluation = Evaluation::new(self, request, rows, phrases);
+        let mut evaluation = Evaluation::new(self, rows, phrases);
         let visited = evaluation.visit(request);
         evaluation.finish(visited)
     }
@@ -100,10 +100,10 @@ impl<'a> LiveSegment<'a> {
         request: &Request<'_>,
     ) -> Result<(u64, O::Explained)> {
         let mut phrases = PhraseSteps::new();
-        let mut evaluation = Evaluation::<O>::new(self, request, &self.rows(), &mut phrases);
+        let mut evaluation = Evaluation::<O>::new(self, &self.rows(), &mut phrases);
         let visited = evaluation.visit(request);
         // Only if every part of the filter was visited: an earlier stop leaves steps unknown.
-        if visited.is_ok() && request.strategies.stored_counts && evaluation.is_everything() {
+        if visited.is_ok() && evaluation.is_everything() {
             let run = Run::without_visits(Strategy::StoredCount);
             let explained = evaluation.observer.explain_eager(run, None, &[]);
             return Ok((self.live_rows(), explained));
@@ -174,19 +174,13 @@ struct Evaluation<'a, 'e, 'q, O> {
 
 impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
     #[inline(always)]
-    fn new(
-        live: LiveSegment<'a>,
-        request: &Request<'_>,
-        rows: &Range<u32>,
-        phrases: &'e mut PhraseSteps<'q>,
-    ) -> Self {
+    fn new(live: LiveSegment<'a>, rows: &Range<u32>, phrases: &'e mut PhraseSteps<'q>) -> Self {
         let block = Row(rows.start).block();
         let first = block * BLOCK_ROWS;
         // Eager ranges lie in one block (`is_eager`), so their offsets do, too.
         let offsets = rows.start - first..rows.end - first;
         let window = RowWindow::covering(block, &offsets);
         let mut candidates = PooledCandidates::take();
-        candidates.allow_lists(request.strategies.candidate_lists);
         candidates.set_window(window);
         Evaluation {
             live,

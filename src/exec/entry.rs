@@ -42,7 +42,7 @@ impl<'a> LiveSegment<'a> {
         rows: &Range<u32>,
         wanted: usize,
     ) -> Result<&'s Plan<'q>> {
-        if are_few(rows, request.strategies) {
+        if are_few(rows) {
             self.plan_without_company_sets(storage, request, Some(wanted))
         } else {
             self.plan(storage, request, Some(wanted))
@@ -139,12 +139,9 @@ impl<'a> LiveSegment<'a> {
         rows: &Range<u32>,
     ) -> Result<Option<ScanSource<'a>>> {
         if plan.no_match.is_some() {
-            Ok(Some(ScanSource::Nothing))
-        } else if request.strategies.direct_scans {
-            ScanSource::of(plan, self.segment, request.order, rows)
-        } else {
-            Ok(None)
+            return Ok(Some(ScanSource::Nothing));
         }
+        ScanSource::of(plan, self.segment, request.order, rows)
     }
 
     /// The number of live matches, and the observer's explanation of the run.
@@ -160,7 +157,7 @@ impl<'a> LiveSegment<'a> {
         if plan.no_match.is_some() {
             return Ok((0, self.explain_no_match::<O>(plan)));
         }
-        if let Some(count) = self.stored_count(plan, request.strategies)? {
+        if let Some(count) = self.stored_count(plan)? {
             let run = Run::without_visits(Strategy::StoredCount);
             return Ok((count, O::default().explain(run, plan, self)));
         }
@@ -200,25 +197,20 @@ impl<'a> LiveSegment<'a> {
         if plan.no_match.is_some() {
             return Ok(vec![FacetTally::new(); facets.len()]);
         }
-        let strategies = request.strategies;
-        if strategies.stored_counts && plan.is_everything() {
+        if plan.is_everything() {
             let stored = |&facet: &Facet| facets::stored(self, facet);
             return facets.iter().map(stored).collect();
         }
         // Listed rows are counted directly, without forming the candidates of each block.
-        if strategies.scanned_lists
-            && let Some(companies) = plan.only_companies()
-        {
+        if let Some(companies) = plan.only_companies() {
             return facets::tally_companies(self, &companies, facets);
         }
-        if strategies.scanned_lists
-            && let Some(rows) = self.only_listed(plan)?
-        {
+        if let Some(rows) = self.only_listed(plan)? {
             return facets::tally_listed(self, rows, facets);
         }
-        let mut execution = Execution::<Unobserved>::unbound(self, strategies);
+        let mut execution = Execution::<Unobserved>::unbound(self, request.strategies);
         execution.bind(self, plan, &self.rows())?;
-        facets::tally(execution, facets, strategies.intersected_facets)
+        facets::tally(execution, facets)
     }
 
     /// The rows of the only set of a plan, if they are listed and all live ones match.

@@ -34,7 +34,7 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
     pub(super) fn unbound(live: LiveSegment<'a>, request: &Request<'a>, rows: Range<u32>) -> Self {
         ExecutedMatches {
             execution: Execution::unbound(live, request.strategies),
-            are_few: are_few(&rows, request.strategies),
+            are_few: are_few(&rows),
             remaining: Remaining::new(request.order, rows),
             window: None,
             next_size: None,

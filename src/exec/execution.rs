@@ -31,8 +31,8 @@ const SCANNED_ROWS_PER_BLOCK: u32 = 16;
 const FEW_ROWS_MAX: usize = 32;
 
 /// Whether a range has so few rows that each is looked up individually.
-pub(super) fn are_few(rows: &Range<u32>, strategies: &Strategies) -> bool {
-    strategies.scanned_lists && rows.len() <= FEW_ROWS_MAX
+pub(super) fn are_few(rows: &Range<u32>) -> bool {
+    rows.len() <= FEW_ROWS_MAX
 }
 
 /// A plan, ready to run on its segment.
@@ -115,11 +115,10 @@ impl<'a, O: Observer> Execution<'a, O> {
         plan: &'a Plan<'_>,
         rows: &Range<u32>,
     ) -> Result<()> {
-        let (segment, strategies) = (self.segment, self.strategies);
+        let segment = self.segment;
         // Merging sorts all rows of a union, which does not pay off for few look-ups.
-        let merges_unions = strategies.merged_unions && !are_few(rows, strategies);
+        let merges_unions = !are_few(rows);
         self.expected_share = plan.expected_share(segment.row_count());
-        self.candidates.allow_lists(strategies.candidate_lists);
         self.bind_required(&plan.required, rows, merges_unions)?;
         self.read_titles_last();
         for step in &plan.excluded {
@@ -228,7 +227,6 @@ impl<'a, O: Observer> Execution<'a, O> {
     /// The rows of the leading set if it is a short list or the only set, so that scanning it is fastest.
     pub(super) fn leading_list(&self) -> Option<&[u32]> {
         let rows: &[u32] = match self.required.first()? {
-            _ if !self.strategies.scanned_lists => return None,
             Operand::One(Posting::List(rows)) => rows,
             Operand::Merged(rows) => rows,
             _ => return None,

@@ -145,7 +145,6 @@ pub(super) fn tally_listed(
 pub(super) fn tally<O: Observer>(
     mut execution: Execution<'_, O>,
     facets: &[Facet],
-    intersect: bool,
 ) -> Result<Vec<FacetTally>> {
     let segment = execution.segment();
     let views = FacetCodes::of_all(segment, facets)?;
@@ -160,7 +159,6 @@ pub(super) fn tally<O: Observer>(
         .collect();
     let mut block_tally = BlockTally {
         segment,
-        intersect,
         candidates: 0,
         listed: Vec::new(),
     };
@@ -233,8 +231,6 @@ fn counted(by_value: &[u64]) -> FacetTally {
 /// Counts the values of facets among candidates, block by block.
 struct BlockTally<'a> {
     segment: &'a Segment,
-    /// Whether to intersect sets if that is cheaper than reading the column.
-    intersect: bool,
     /// The number of candidates of the block.
     candidates: u32,
     /// The candidates as offsets, filled when a facet of the block needs them.
@@ -264,8 +260,7 @@ impl BlockTally<'_> {
             CandidateRows::Bits { first_word, words } => (first_word, words),
         };
         // Only with all words of a block, because that is what postings are intersected with.
-        if self.intersect
-            && let Ok(set) = <&BlockBits>::try_from(words)
+        if let Ok(set) = <&BlockBits>::try_from(words)
             && self.is_intersection_cheaper(view.values, block)?
         {
             return count_by_intersection(view.values, self.segment, block, set, counts);

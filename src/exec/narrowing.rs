@@ -33,18 +33,14 @@ const MANY_TITLES: usize = 512;
 impl<'a, O: Observer> Execution<'a, O> {
     /// The size of the first window of a page with `wanted` matches.
     pub(super) fn first_window_size(&self, wanted: usize) -> WindowSize {
-        if self.strategies.small_windows {
-            WindowSize::of(wanted, self.expected_share)
-        } else {
-            WindowSize::WHOLE
-        }
+        WindowSize::of(wanted, self.expected_share)
     }
 
     /// The size of the next window of a page in the current block, if the block's permutation gives the number of
     /// rows in the range.
     pub(super) fn size_by_permutation(&self, wanted: usize) -> Option<WindowSize> {
         match self.permuted {
-            PermutedRange::Many(rows) if self.strategies.small_windows => {
+            PermutedRange::Many(rows) => {
                 let share = rows as f64 / f64::from(BLOCK_ROWS);
                 Some(WindowSize::of(wanted, self.expected_share * share))
             }
@@ -118,8 +114,7 @@ impl<'a, O: Observer> Execution<'a, O> {
     /// The rows in a residual range according to the block's permutation, unless the leading set has few rows.
     fn read_permutation(&self, block: u32) -> PermutedRange<'a> {
         let has_many = |set: &Operand<'_>| set.rows_in(block) >= LEAD_ROWS_MIN;
-        let is_allowed = self.strategies.block_orders;
-        if !is_allowed || !self.required.first().is_none_or(has_many) {
+        if !self.required.first().is_none_or(has_many) {
             return PermutedRange::Unknown;
         }
         // The first residual range with permutations: only dates have them.
@@ -390,7 +385,7 @@ impl<'a, O: Observer> Execution<'a, O> {
 
     /// Whether ranges can be compared.
     fn may_compare(&self) -> bool {
-        self.strategies.compared_ranges && !self.residual_ranges.is_empty()
+        !self.residual_ranges.is_empty()
     }
 
     fn ranges_allow(&self, block: u32) -> bool {

@@ -165,9 +165,6 @@ impl WindowSize {
         WindowSize(rows.clamp(MIN_ROWS, BLOCK_ROWS).next_multiple_of(64))
     }
 
-    /// A whole block.
-    pub(super) const WHOLE: WindowSize = WindowSize(BLOCK_ROWS);
-
     /// The size after this one.
     pub(super) fn grown(self) -> WindowSize {
         WindowSize((self.0 * GROWTH).min(BLOCK_ROWS))

@@ -166,9 +166,8 @@ impl<O: Observer> Selection<'_, O> {
     fn first_rows(&self) -> Option<u64> {
         let expected = self.share * f64::from(self.live.segment.row_count());
         let are_many = expected > FEW_MATCHES;
-        let is_allowed = self.request.strategies.value_ranges;
         // The share is positive if matches are expected. A float that is too large becomes the maximum.
-        (are_many && is_allowed).then(|| (self.wanted as f64 * MARGIN / self.share) as u64)
+        are_many.then(|| (self.wanted as f64 * MARGIN / self.share) as u64)
     }
 
     /// Takes the matches with one code, or without a value, among some rows.

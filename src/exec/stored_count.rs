@@ -3,7 +3,7 @@
 use super::live::LiveSegment;
 use crate::Result;
 use crate::encoding::row::Row;
-use crate::plan::{Access, Plan, Source, Strategies};
+use crate::plan::{Access, Plan, Source};
 
 impl LiveSegment<'_> {
     /// The number of live matches, if it is known without visiting them.
@@ -12,14 +12,7 @@ impl LiveSegment<'_> {
     /// The parts of the segment that tell which of its deleted rows match are damaged.
     ///
     /// Cost: a look-up per source, or per row found while planning.
-    pub(super) fn stored_count(
-        self,
-        plan: &Plan<'_>,
-        strategies: &Strategies,
-    ) -> Result<Option<u64>> {
-        if !strategies.stored_counts {
-            return Ok(None);
-        }
+    pub(super) fn stored_count(self, plan: &Plan<'_>) -> Result<Option<u64>> {
         if plan.is_everything() {
             return Ok(Some(self.live_rows()));
         }

@@ -15,7 +15,7 @@ use crate::query::NamedCompanies;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// The filters in canonical form.
+    /// The filters, as their `Display` writes them.
     pub query: String,
     /// The companies that each item of `companies` is.
     pub companies: Vec<NamedCompanies>,
@@ -224,10 +224,8 @@ impl Plan<'_> {
             (_, Some(before)) if rows(before) <= rows(step) => {
                 "at least as many rows as the step before"
             }
-            _ if matches!(self.required[0].access, Access::OfCompanies(_)) => {
-                "sets with few sources are looked up first"
-            }
-            _ => "in the order of the filter",
+            // Steps are sorted by rows, unless rows of companies lead.
+            _ => "sets with few sources are looked up first",
         }
     }
 }

@@ -15,7 +15,7 @@ use super::steps::{
     Access, AnyPhrase, CheckedPhrase, PhraseCheck, PhraseStep, Plan, PlanStorage, RangeStep, Step,
 };
 use super::stored_union::{
-    LISTED_OF_A_PAGE, LISTED_OF_EACH_BLOCK, LISTED_WITHOUT_A_PLAN, StoredUnion, listed_rows_max,
+    LISTED_OF_A_PAGE, LISTED_OF_EACH_BLOCK, LISTED_WITHOUT_A_PLAN, StoredUnion,
 };
 use super::strategies::Strategies;
 use crate::Result;
@@ -60,10 +60,7 @@ fn find_steps<'q, S: Statistics>(
     let mut planner = Planner {
         statistics,
         stored_pairs: strategies.stored_pairs,
-        listed_rows_max: listed_rows_max(
-            strategies,
-            matches.map_or(LISTED_OF_EACH_BLOCK, |_| LISTED_OF_A_PAGE),
-        ),
+        listed_rows_max: matches.map_or(LISTED_OF_EACH_BLOCK, |_| LISTED_OF_A_PAGE),
         sink: plan,
     };
     let mut added = planner.add_all(filter, today);
@@ -72,17 +69,14 @@ fn find_steps<'q, S: Statistics>(
         added = added.and_then(|()| planner.lead_by_companies(filter, matches));
     }
     planner.sink.no_match = Stop::no_match(added)?;
-    if strategies.cost_order {
-        let required = &mut planner.sink.required;
-        // The sort is stable, so steps with equal estimates stay in the order of the filter.
-        required.sort_by_key(|step| step.estimate.expected);
-        if let Some((lead, others)) = required.split_first_mut()
-            && matches!(lead.access, Access::OfCompanies(_))
-        {
-            // Sets with few sources are looked up for each row of the companies, so they come
-            // first.
-            others.sort_by_key(Step::has_many_sources);
-        }
+    let required = &mut planner.sink.required;
+    // The sort is stable, so steps with equal estimates stay in the order of the filter.
+    required.sort_by_key(|step| step.estimate.expected);
+    if let Some((lead, others)) = required.split_first_mut()
+        && matches!(lead.access, Access::OfCompanies(_))
+    {
+        // Sets with few sources are looked up for each row of the companies, so they come first.
+        others.sort_by_key(Step::has_many_sources);
     }
     Ok(())
 }
@@ -100,7 +94,7 @@ pub(crate) fn visit_steps<'q>(
     let mut planner = Planner {
         statistics,
         stored_pairs: strategies.stored_pairs,
-        listed_rows_max: listed_rows_max(strategies, LISTED_WITHOUT_A_PLAN),
+        listed_rows_max: LISTED_WITHOUT_A_PLAN,
         sink,
     };
     planner.add_all(filter, today)

@@ -5,7 +5,6 @@ use smallvec::SmallVec;
 use super::estimate::Estimate;
 use super::statistics::{Source, SourceStatistics};
 use super::steps::Access;
-use super::strategies::Strategies;
 use crate::kernels::row_sort::sort_distinct;
 
 /// A page visits one or two blocks. Searching the set of a word of a prefix in these takes less than listing its rows
@@ -18,11 +17,6 @@ pub(super) const LISTED_OF_EACH_BLOCK: u64 = 64;
 
 /// The same of a few rows that are evaluated without a plan.
 pub(super) const LISTED_WITHOUT_A_PLAN: u64 = 8;
-
-/// The maximum number of rows that are listed. A word has at least one, so 0 lists none.
-pub(super) fn listed_rows_max(strategies: &Strategies, max: u64) -> u64 {
-    if strategies.merged_unions { max } else { 0 }
-}
 
 /// Several sources, and listed rows.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -233,30 +233,6 @@ fn the_rarest_leads_and_order_of_words_comes_last() {
 }
 
 #[test]
-fn without_cost_order_the_filter_says_the_order() {
-    let strategies = Strategies {
-        cost_order: false,
-        ..Strategies::ALL
-    };
-    assert_eq!(
-        planned("all=a zebra&country=germany", &strategies),
-        [
-            "lead with a posting: title has \"a\" ~ 300000",
-            "intersect a posting: title has \"zebra\" ~ 3",
-            "intersect a posting: country is \"germany\" ~ 80000",
-        ]
-    );
-    assert_eq!(
-        reasons("all=a zebra&country=germany", &strategies),
-        [
-            "in the order of the filter",
-            "in the order of the filter",
-            "at least as many rows as the step before",
-        ]
-    );
-}
-
-#[test]
 fn the_fewest_rows_are_claimed_for_the_rarest_alone() {
     let all = &Strategies::ALL;
     assert_eq!(
@@ -311,38 +287,22 @@ fn a_prefix_word_is_the_union_of_its_words() {
             "lead with a union of phrases: title has any of \"a series\", ser*, zeb* (4 words) ~ 13904 (9000..18404)",
         ]
     );
-    let by_block = Strategies {
-        merged_unions: false,
-        ..Strategies::ALL
-    };
-    for (text, strategies, expected) in [
-        (
-            "q=zeb*",
-            by_block,
-            "lead with a union: title has zeb* (2 words) ~ 7 (4..7)",
-        ),
+    for (text, expected) in [
         (
             "any=zeb* ser*",
-            Strategies::ALL,
             "lead with a union: title has any of ser*, zeb* (4 words) ~ 9404 (9000..9404)",
         ),
         (
             "any=zeb*",
-            Strategies::ALL,
             "lead with listed rows: title has any of zeb* (2 words) ~ 4",
         ),
-        (
-            "q=nob*",
-            Strategies::ALL,
-            "no results for title has nob* (0 words)",
-        ),
+        ("q=nob*", "no results for title has nob* (0 words)"),
         (
             "any=nob* nowhere",
-            Strategies::ALL,
             "no results for title has any of \"nowhere\", nob* (0 words)",
         ),
     ] {
-        assert_eq!(planned(text, &strategies), [expected], "{text}");
+        assert_eq!(planned(text, &Strategies::ALL), [expected], "{text}");
     }
     assert_eq!(planned("exclude=nob*", &Strategies::ALL), [""; 0]);
 }
