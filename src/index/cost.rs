@@ -8,11 +8,11 @@ use super::position::Position;
 use super::snapshot::Snapshot;
 use crate::Result;
 use crate::plan::{Cost, cost};
-use crate::query::{Facet, Filter};
+use crate::query::{Facet, Filter, Query, Sorting};
 
 impl Snapshot {
-    /// An upper bound of the work of visiting all matches of a filter, found without visiting any: a page or a count
-    /// never takes more. Use it to refuse a query, or to run it elsewhere, before it starts.
+    /// An upper bound of the work of visiting all matches of a filter, found without visiting any: a count never takes
+    /// more. Use it to refuse a query, or to run it elsewhere, before it starts.
     ///
     /// The unit is one comparison of a title with a phrase, <!--figure:kernels.phrase-->20 to 50<!--end--> nanoseconds.
     /// If a first, rough bound is at most `cheap`, that is returned; so any result up to `cheap` means only that the
@@ -36,14 +36,48 @@ impl Snapshot {
     /// # Errors
     /// A part of a file that the plan needs is damaged.
     pub fn cost(&self, filter: &Filter, today: Date, cheap: Cost) -> Result<Cost> {
+        self.visiting_cost(filter, today, 0, cheap)
+    }
+
+    /// An upper bound of the work of a page of a query; otherwise as [`cost`](Self::cost). In an order by value a page may
+    /// visit all matches and read a code of each, as the counts of a facet do.
+    ///
+    /// ```
+    /// use signaldex::{Query, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let snapshot = index.snapshot();
+    /// let cost = |text| snapshot.page_cost(&Query::from_query_string(text).expect("a query"), sample::AS_OF, 0);
+    /// assert!(cost("q=robotics")? < cost("q=robotics&order=date")?);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`cost`](Self::cost).
+    pub fn page_cost(&self, query: &Query, today: Date, cheap: Cost) -> Result<Cost> {
+        let facets = match query.order().sorting() {
+            Sorting::ById(_) => 0,
+            Sorting::ByValue(_) => 1,
+        };
+        self.visiting_cost(query.filter(), query.day(today), facets, cheap)
+    }
+
+    /// The cost of visiting all matches and counting a number of facets that the filter does not have.
+    fn visiting_cost(
+        &self,
+        filter: &Filter,
+        today: Date,
+        facets: usize,
+        cheap: Cost,
+    ) -> Result<Cost> {
         let bound: Cost = self
             .sizes()
-            .map(|(rows, words)| cost::bound(filter, rows, words))
+            .map(|(rows, words)| cost::bound(filter, rows, words) + cost::tally_bound(rows, facets))
             .sum();
         if bound <= cheap {
             return Ok(bound);
         }
-        self.cost_of(filter, today, 0)
+        self.cost_of(filter, today, facets)
     }
 
     /// An upper bound of the work of finding [bounded](crate::Changes::bounded) changes after a position, in the unit

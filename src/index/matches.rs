@@ -7,9 +7,9 @@ use time::Date;
 
 use super::result_page::RowAddress;
 use super::{Found, Page, Snapshot};
-use crate::Result;
-use crate::query::{Filter, Order, Query, SortKey, Start};
+use crate::query::{Filter, InvalidQuery, Order, Query, SortKey, Start};
 use crate::signal::{Item, SignalId};
+use crate::{Error, Result};
 
 /// Signals in the first batch: a caller that takes few pays for no more than a page.
 const FIRST_SLICE: usize = 50;
@@ -57,6 +57,8 @@ impl Snapshot {
 /// An iterator over all matches of a filter, returned by [`Snapshot::matches`].
 pub struct Matches<'s> {
     snapshot: &'s Snapshot,
+    /// Why the order is refused, which is the first item.
+    refusal: Option<InvalidQuery>,
     /// The query of the last batch, which caches the filter's fingerprint.
     query: Query,
     today: Date,
@@ -76,7 +78,8 @@ impl<'s> Matches<'s> {
     ) -> Matches<'s> {
         Matches {
             snapshot,
-            query: Query::of_filter(filter.clone(), order, FIRST_SLICE),
+            refusal: Query::refusal_of(filter, order),
+            query: Query::unchecked(filter.clone(), order, FIRST_SLICE),
             today,
             next: Some(Start::First),
             next_length: FIRST_SLICE,
@@ -147,6 +150,9 @@ impl<'s> Matches<'s> {
         let Some(start) = self.next.take() else {
             return Ok(None);
         };
+        if let Some(refusal) = self.refusal.take() {
+            return Err(Error::invalid(refusal.to_string()));
+        }
         let length = std::mem::replace(&mut self.next_length, SLICE_MAX);
         self.query = self.query.part(start, length);
         let page = self.snapshot.search(&self.query, self.today)?;

@@ -151,7 +151,8 @@ impl Snapshot {
     /// All matches of a filter in an order.
     ///
     /// The iterator is lazy: it holds at most 1,000 row addresses and reads a record when it yields it, so a caller
-    /// that stops early pays for no more. Skipped signals are not read. It ends after an error.
+    /// that stops early pays for no more. Skipped signals are not read. It ends after an error; an order by amount for a
+    /// filter without a currency is the only item, an [`Invalid`](crate::ErrorKind::Invalid) error.
     ///
     /// ```
     /// use signaldex::query::Order;
@@ -335,7 +336,7 @@ impl Snapshot {
             })
         });
         Ok(Explanation {
-            query: query.filter().canonical(),
+            query: query.filter().to_string(),
             companies: self.named_companies(query.filter())?,
             hints: self.hints(query, matches == 0)?,
             segments: segments.collect::<Result<_>>()?,

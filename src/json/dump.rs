@@ -88,7 +88,7 @@ impl Snapshot {
     }
 
     fn dump_signals(&self, mut output: impl Write) -> Result<u64> {
-        let query = Query::of_filter(Filter::default(), Order::OldestFirst, PAGE_SIGNALS);
+        let query = Query::unchecked(Filter::default(), Order::OldestFirst, PAGE_SIGNALS);
         let (mut line, mut written) = (Vec::new(), 0);
         for page in self.pages(&query, ANY_DAY) {
             let mut outcome = Ok(());

@@ -2,15 +2,16 @@
 
 use std::fmt;
 
+use smallvec::SmallVec;
 use twox_hash::XxHash3_128;
 
 use crate::text::ANALYSIS_VERSION;
 
 /// The seed of the hashes, which distinguishes them from those of other programs and versions. Filters hold analysed
 /// text, so another version of the analysis has another seed.
-const SEED: u64 = u64::from_le_bytes(*b"sdxqry 2").wrapping_add(ANALYSIS_VERSION as u64 - 1);
+const SEED: u64 = u64::from_le_bytes(*b"sdxqry 1").wrapping_add(ANALYSIS_VERSION as u64 - 1);
 
-/// A 128-bit hash (XXH3) of a canonical form. Equal filters have equal fingerprints in every process, on
+/// A 128-bit hash (XXH3) of what `Display` writes. Equal filters have equal fingerprints in every process, on
 /// every platform, in every release.
 ///
 /// It is not resistant to forgery. Cursors, entity tags and idempotency records do not need that: a client
@@ -33,13 +34,26 @@ impl Fingerprint {
         &self.0
     }
 
-    /// The fingerprint of a canonical form.
-    pub(super) fn of(bytes: &[u8]) -> Fingerprint {
-        Fingerprint(XxHash3_128::oneshot_with_seed(SEED, bytes).to_le_bytes())
+    /// The fingerprint of the text that a function writes.
+    pub(super) fn of(write: impl FnOnce(&mut HashedText) -> fmt::Result) -> Fingerprint {
+        let mut text = HashedText::default();
+        write(&mut text).expect("memory can be written to");
+        Fingerprint(XxHash3_128::oneshot_with_seed(SEED, &text.0).to_le_bytes())
     }
 
     pub(super) fn from_bytes(bytes: [u8; 16]) -> Fingerprint {
         Fingerprint(bytes)
+    }
+}
+
+/// A text that is hashed. Most need no allocation.
+#[derive(Default)]
+pub(super) struct HashedText(SmallVec<[u8; 128]>);
+
+impl fmt::Write for HashedText {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
     }
 }
 

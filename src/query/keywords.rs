@@ -3,10 +3,8 @@
 use super::Phrase;
 use super::prefix_word::{WithoutPrefixes, may_have_star, phrase_of_word, refuse_stars};
 use super::values::ValueError;
+use super::writing::WORD_QUOTE;
 use crate::text::is_left_out_of_names;
-
-/// Groups terms of a company's name that cannot be written as one word.
-pub(super) const WORD_QUOTE: char = '\u{FF02}';
 
 /// The parsed value of `q`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

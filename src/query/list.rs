@@ -89,20 +89,27 @@ pub fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ListError> {
 /// ```
 pub fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
     let mut text = String::new();
+    write(&mut text, items).expect("a string can be written to");
+    text
+}
+
+/// Writes what [`join`] returns.
+pub(super) fn write<T: AsRef<str>>(
+    out: &mut impl fmt::Write,
+    items: impl IntoIterator<Item = T>,
+) -> fmt::Result {
     for (position, item) in items.into_iter().enumerate() {
         if position > 0 {
-            text.push(',');
+            out.write_char(',')?;
         }
         let item = item.as_ref();
         if item.contains(',') || item.starts_with('"') || item.trim() != item {
-            text.push('"');
-            text.push_str(&item.replace('"', "\"\""));
-            text.push('"');
+            write!(out, "\"{}\"", item.replace('"', "\"\""))?;
         } else {
-            text.push_str(item);
+            out.write_str(item)?;
         }
     }
-    text
+    Ok(())
 }
 
 /// Reads a quoted item after its opening quote. Returns the item and the text after its closing quote.

@@ -9,11 +9,9 @@
 //!              -> builder   each value checked and converted by values; errors collected
 //!              -> Query     filter (sorted, analysed), order, limit, start
 //!              -> written   a query string that parses to an equal query
-//!              -> canonical the canonical form and its fingerprint
 //! ```
 
 mod builder;
-mod canonical;
 mod conflicts;
 mod conversion;
 mod cursor;
@@ -39,7 +37,10 @@ mod phrase;
 mod prefix_word;
 mod sort_key;
 mod values;
+mod writing;
 mod written;
+
+use std::fmt;
 
 use time::Date;
 
@@ -128,11 +129,27 @@ impl Query {
     /// use signaldex::{Filter, Query, sample};
     ///
     /// let snapshot = sample::index()?.snapshot();
-    /// let all = Query::of_filter(Filter::default(), Order::NewestFirst, 100_000);
+    /// let all = Query::of_filter(Filter::default(), Order::NewestFirst, 100_000)?;
     /// assert_eq!(snapshot.search(&all, sample::AS_OF)?.len() as u64, snapshot.signal_count());
-    /// # Ok::<(), signaldex::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of_filter(filter: Filter, order: Order, limit: usize) -> Query {
+    ///
+    /// # Errors
+    /// The order is by amount, and the filter has no currency.
+    pub fn of_filter(filter: Filter, order: Order, limit: usize) -> Result<Query, InvalidQuery> {
+        match Query::refusal_of(&filter, order) {
+            None => Ok(Query::unchecked(filter, order, limit)),
+            Some(refusal) => Err(refusal),
+        }
+    }
+
+    /// Why an order is refused for a filter, if it is.
+    pub(crate) fn refusal_of(filter: &Filter, order: Order) -> Option<InvalidQuery> {
+        conflicts::of_order(order, filter).map(|error| InvalidQuery::new(vec![error]))
+    }
+
+    /// As [`of_filter`](Self::of_filter), for an order that has been [checked](Self::refusal_of).
+    pub(crate) fn unchecked(filter: Filter, order: Order, limit: usize) -> Query {
         Query {
             filter,
             order,
@@ -276,7 +293,7 @@ impl Query {
         self.derived.filter_fingerprint(&self.filter)
     }
 
-    /// The fingerprint of the whole query. Cost: a hash of the canonical form, once per query.
+    /// The fingerprint of the whole query. Cost: writing and hashing its text form, once per query.
     ///
     /// ```
     /// use signaldex::Query;
@@ -288,11 +305,29 @@ impl Query {
     /// # Ok::<(), signaldex::query::InvalidQuery>(())
     /// ```
     pub fn fingerprint(&self) -> Fingerprint {
-        self.derived.query_fingerprint(|| {
-            let filter = self.filter_fingerprint();
-            let (limit, start) = (self.limit, &self.start);
-            canonical::fingerprint_of_query(filter, self.order, limit, start, self.count_only)
-        })
+        let compute = || Fingerprint::of(|text| self.write_to(text));
+        self.derived.query_fingerprint(compute)
+    }
+
+    /// Writes what `Display` does.
+    fn write_to(&self, f: &mut impl fmt::Write) -> fmt::Result {
+        writing::write_filter(f, &self.filter)?;
+        if !self.filter.is_empty() {
+            f.write_char('&')?;
+        }
+        write!(f, "limit={}", self.limit)?;
+        if self.order != Order::default() {
+            write!(f, "&order={}", self.order)?;
+        }
+        match &self.start {
+            Start::First => {}
+            Start::After(cursor) => write!(f, "&cursor={cursor}")?,
+            Start::Page(number) => write!(f, "&page={number}")?,
+        }
+        if self.count_only {
+            f.write_str("&countOnly=true")?;
+        }
+        Ok(())
     }
 
     /// The date used as today: that of the first page, if the query continues after a cursor.
@@ -346,20 +381,7 @@ impl Filter {
         builder.build().map(|query| query.filter)
     }
 
-    /// The canonical form: filters in a fixed order with normalised values. Stable across releases.
-    ///
-    /// ```
-    /// use signaldex::Filter;
-    ///
-    /// let filter = Filter::from_query_string("country=GERMANY&q=Robots")?;
-    /// assert_eq!(filter.canonical(), "all=robots&country=germany");
-    /// # Ok::<(), signaldex::query::InvalidQuery>(())
-    /// ```
-    pub fn canonical(&self) -> String {
-        canonical::of_filter(self)
-    }
-
-    /// A fingerprint of the canonical form, stable across processes, platforms and releases.
+    /// A fingerprint of what `Display` writes, stable across processes, platforms and releases.
     ///
     /// ```
     /// use signaldex::Filter;
@@ -370,6 +392,6 @@ impl Filter {
     /// # Ok::<(), signaldex::query::InvalidQuery>(())
     /// ```
     pub fn fingerprint(&self) -> Fingerprint {
-        canonical::fingerprint_of_filter(self)
+        Fingerprint::of(|text| writing::write_filter(text, self))
     }
 }

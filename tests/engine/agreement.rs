@@ -26,7 +26,11 @@ pub(crate) fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> 
     let mut questions = Questions::new(&oracle.records, today, seed);
     let mut answered = 0;
     for number in 0..queries {
-        let text = questions.filter();
+        let mut text = questions.filter();
+        // Orders by amount need a currency.
+        if number % 3 == 0 && !text.contains("fundingCurrency") {
+            text.push_str("&fundingCurrency=USD");
+        }
         let Ok(filter) = Filter::from_query_string(&text) else {
             continue;
         };
@@ -86,8 +90,9 @@ fn compare_pages(
     context: &str,
 ) {
     let limit = 1 + questions.random.below(50);
-    for order in Order::ALL {
-        let first = Query::of_filter(filter.clone(), order, limit);
+    for first in Order::ALL.map(|order| Query::of_filter(filter.clone(), order, limit)) {
+        // An order that the filter does not allow.
+        let Ok(first) = first else { continue };
         let numbered = Start::Page(1 + questions.random.below(4) as u16);
         compare_page(
             snapshot,
@@ -129,6 +134,11 @@ fn compare_matches(
     context: &str,
 ) {
     for order in Order::ALL {
+        if Query::of_filter(filter.clone(), order, 1).is_err() {
+            let refused = snapshot.matches(filter, today, order).next();
+            assert!(matches!(refused, Some(Err(_))), "{order}; {context}");
+            continue;
+        }
         let sorted = oracle.sorted(matches, order);
         let expected: Vec<SignalId> = sorted.iter().map(|signal| signal.id).collect();
         let all = || snapshot.matches(filter, today, order);
@@ -275,14 +285,35 @@ fn a_word_that_occurs_nowhere_leaves_nothing_of_a_union() {
     for (name, strategies) in Strategies::each_off() {
         let snapshot = snapshot.with_strategies(strategies);
         for text in [
-            "categories=funding,hiring,partnership,award&q=nowhere-at-all",
-            "categories=funding,hiring&country=Nowhere",
+            "categories=funding,hiring,partnership,award&q=nowhere-at-all&fundingCurrency=USD",
+            "categories=funding,hiring&country=Nowhere&fundingCurrency=USD",
         ] {
             for order in Order::ALL {
                 let filter = Filter::from_query_string(text).expect("a valid filter");
-                let page = snapshot.search(&Query::of_filter(filter, order, 50), corpus.as_of());
+                let query = Query::of_filter(filter, order, 50).expect("it has a currency");
+                let page = snapshot.search(&query, corpus.as_of());
                 assert!(page.expect("a whole index").is_empty(), "{text} ({name})");
             }
         }
+    }
+}
+
+#[test]
+fn an_order_by_amount_needs_a_currency_at_every_door() {
+    const REFUSAL: &str = "needs fundingCurrency";
+    let corpus = Corpus::new(12, 5).expect("a size within bounds");
+    let snapshot = corpus_index(&corpus).snapshot();
+    let all = Filter::default();
+    for order in [Order::LargestAmount, Order::SmallestAmount] {
+        let refused = Query::of_filter(all.clone(), order, 50).expect_err("no currency");
+        assert!(refused.to_string().contains(REFUSAL), "{refused}");
+        let typed = Query::from_query_string(&format!("order={order}"));
+        assert_eq!(typed.as_ref().err(), Some(&refused));
+        let mut matches = snapshot.matches(&all, corpus.as_of(), order);
+        let first = matches.next().expect("an error");
+        let error = first.err().expect("no signal");
+        assert_eq!(error.kind(), signaldex::ErrorKind::Invalid);
+        assert_eq!(error.to_string(), refused.to_string());
+        assert!(matches.next().is_none());
     }
 }

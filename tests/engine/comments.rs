@@ -54,28 +54,30 @@ fn is_commented((lines, comments): (usize, usize)) -> bool {
     lines <= comments * LINES_OF_A_COMMENT
 }
 
-#[test]
-fn the_engine_has_a_comment_in_at_most_40_lines() {
-    let (mut lines, mut comments) = (0, 0);
-    let mut layers = Vec::new();
+/// Lines of code and comments of each layer of the engine.
+pub(crate) fn engine_layers() -> [(usize, usize); ENGINE.len()] {
     let files = packages();
-    for layer in ENGINE {
+    ENGINE.map(|layer| {
         let own = files.iter().filter(|file| {
             let folder = file.path.split('/').next();
             file.package == "src" && folder == Some(layer)
         });
         let counts = own.map(|file| code_and_comments(&file.text));
-        let counts = counts.reduce(|one, other| (one.0 + other.0, one.1 + other.1));
-        let counts = counts.expect("files of the layer");
-        layers.push(format!(
-            "{layer}: {} lines, {} comments",
-            counts.0, counts.1
-        ));
-        lines += counts.0;
-        comments += counts.1;
-    }
-    let counted = layers.join("\n");
-    assert!(is_commented((lines, comments)), "{counted}");
+        let counts = counts.reduce(sum);
+        counts.expect("files of the layer")
+    })
+}
+
+/// The sums of lines and of comments.
+pub(crate) fn sum(one: (usize, usize), other: (usize, usize)) -> (usize, usize) {
+    (one.0 + other.0, one.1 + other.1)
+}
+
+#[test]
+fn the_engine_has_a_comment_in_at_most_40_lines() {
+    let layers = engine_layers();
+    let whole = layers.into_iter().fold((0, 0), sum);
+    assert!(is_commented(whole), "lines and comments: {layers:?}");
 }
 
 #[test]
@@ -104,11 +106,16 @@ fn examples(text: &SourceText) -> usize {
         .count()
 }
 
-#[test]
-fn the_library_has_at_least_120_examples() {
+/// The examples of the library.
+pub(crate) fn library_examples() -> usize {
     let files = packages();
     let library = files.iter().filter(|file| file.package == "src");
-    let count: usize = library.map(|file| examples(&file.text)).sum();
+    library.map(|file| examples(&file.text)).sum()
+}
+
+#[test]
+fn the_library_has_at_least_120_examples() {
+    let count = library_examples();
     assert!(count >= EXAMPLES, "{count} examples");
 }
 
@@ -127,8 +134,8 @@ fn unclear_phrases(text: &str) -> Vec<&'static str> {
     phrases.filter(|phrase| text.contains(phrase)).collect()
 }
 
-#[test]
-fn no_text_has_a_phrase_that_readers_stumbled_over() {
+/// The phrases that readers stumbled over, each with its file.
+pub(crate) fn unclear() -> Vec<String> {
     let folders = ["src", "crates", "bindings", "benches", "tests", "examples"];
     let files = folders.iter().flat_map(|folder| {
         let endings = ["rs", "py", "pyi", "sh"].into_iter();
@@ -146,6 +153,12 @@ fn no_text_has_a_phrase_that_readers_stumbled_over() {
                 .map(|phrase| format!("{}: {phrase}", path.display())),
         );
     }
+    found
+}
+
+#[test]
+fn no_text_has_a_phrase_that_readers_stumbled_over() {
+    let found = unclear();
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 

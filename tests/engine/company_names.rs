@@ -33,6 +33,7 @@ fn filter_of(item: &str) -> Filter {
 /// The names of the companies whose signals a filter finds.
 fn found<'n>(snapshot: &Snapshot, names: &[&'n str], filter: &Filter) -> BTreeSet<&'n str> {
     let query = Query::of_filter(filter.clone(), Default::default(), 100_000);
+    let query = query.expect("an order by id");
     let page = snapshot.search(&query, TODAY).expect("a whole index");
     assert_eq!(
         snapshot.count(filter, TODAY).expect("a whole index"),

@@ -40,6 +40,17 @@ fn cycles(edges: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<&String>> 
         .collect()
 }
 
+/// The files of the largest circle of a package; 0 without one.
+pub(crate) fn largest_cycle() -> usize {
+    let files = packages();
+    let largest = PACKAGES.map(|package| {
+        let own = files.iter().filter(|file| file.package == package);
+        let edges = Imports::of_package(own).edges;
+        cycles(&edges).iter().map(Vec::len).max().unwrap_or(0)
+    });
+    largest.into_iter().max().unwrap_or(0)
+}
+
 /// The circles that have too many files, with the imports among their files.
 fn violations(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let large = cycles(edges).into_iter();

@@ -132,7 +132,7 @@ fn describe(text: &str) -> String {
     };
     let mut described = format!("{shown}\n");
     match Query::from_query_string(text) {
-        Ok(query) => writeln!(described, "  valid: {:?}", query.filter().canonical()),
+        Ok(query) => writeln!(described, "  valid: {:?}", query.filter().to_string()),
         Err(invalid) => invalid.errors().iter().try_for_each(|error| {
             writeln!(
                 described,
@@ -436,7 +436,7 @@ fn fingerprints_stay_the_same_over_releases() {
         let filter = parsed.filter();
         text += &format!(
             "{query}\n  {:?}\n  filter {}, query {}\n",
-            filter.canonical(),
+            filter.to_string(),
             filter.fingerprint(),
             parsed.fingerprint()
         );

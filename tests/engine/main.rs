@@ -6,6 +6,7 @@ mod awkward;
 mod columns;
 mod comments;
 mod company_names;
+mod counts;
 mod cycles;
 mod explain;
 mod format;

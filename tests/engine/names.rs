@@ -64,6 +64,11 @@ fn repeated<'a>(
     files
 }
 
+/// The number of names that all packages together define more than once.
+pub(crate) fn repeated_names() -> usize {
+    repeated(definitions().iter()).len()
+}
+
 /// What is wrong with the names: one text for each package, and one for all of them.
 fn violations(definitions: &[Definition]) -> Vec<String> {
     let within = PACKAGES.map(|package| {

@@ -28,7 +28,7 @@ def search(snapshot: Snapshot, query: Query, today: date) -> Page:
     if took >= SLOW:
         # Several times the cost of the search itself: only for what is slow anyway.
         plan = snapshot.explain(query, today)
-        log.warning("slow search: %s took %s\n%s", query.filter.canonical, took, plan)
+        log.warning("slow search: %s took %s\n%s", query.filter, took, plan)
         for hint in plan.hints:
             log.warning(hint)
     return page

@@ -206,12 +206,6 @@ impl PyFilter {
         Ok(self.0.matches(&signal, &company, today))
     }
 
-    /// The filter in words, the same for equal filters.
-    #[getter]
-    fn canonical(&self) -> String {
-        self.0.canonical()
-    }
-
     /// Equal for equal filters.
     #[getter]
     fn fingerprint(&self) -> String {
@@ -371,8 +365,7 @@ pub(crate) fn with_query<T>(
 
 /// Checks that a filter has what an order needs: a currency, if it is by amount.
 pub(crate) fn check_order(py: Python<'_>, filter: &Filter, order: Order) -> PyResult<()> {
-    let query = Query::of_filter(filter.clone(), order, 1);
-    valid(py, query.into_builder().build()).map(|_| ())
+    valid(py, Query::of_filter(filter.clone(), order, 1)).map(|_| ())
 }
 
 /// Calls `run` with the filter of an argument: a `Filter`, that of a `Query`, or a query string.

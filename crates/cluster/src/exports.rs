@@ -41,6 +41,7 @@ impl Coordinator {
         share: RowShare,
     ) -> Result<ExportSlice, Unanswered> {
         let query = request.query(SLICE_SIGNALS_MAX, today);
+        let query = query.map_err(Unanswered::Failed)?;
         let length = query.limit();
         // One more, to know whether this is the last slice.
         let query = query.part(query.start().clone(), length + 1);
@@ -84,6 +85,7 @@ impl Coordinator {
         while let Some(request) = rest.take_if(|_| keys.len() < wanted) {
             let length = (wanted - keys.len()).min(ROWS_MAX);
             let query = request.query(length, today);
+            let query = query.map_err(Unanswered::Failed)?;
             let rows = self.rows(at, query, today, None, RowShare::All).await?;
             let rows = page_rows(rows).map_err(Unanswered::Failed)?;
             let next: Vec<SortKey> = rows.into_iter().map(|(key, _)| key).collect();

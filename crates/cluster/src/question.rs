@@ -215,22 +215,22 @@ impl fmt::Display for ShardRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ShardRequest::Rows { query, .. } => {
-                let (filter, limit) = (query.filter().canonical(), query.limit());
+                let (filter, limit) = (query.filter(), query.limit());
                 write!(f, "rows, filter=[{filter}], limit={limit}")
             }
             ShardRequest::Count { filter, .. } => {
-                write!(f, "count, filter=[{}]", filter.canonical())
+                write!(f, "count, filter=[{}]", filter)
             }
             ShardRequest::Facets { query, .. } => {
-                write!(f, "facets, filter=[{}]", query.filter.canonical())
+                write!(f, "facets, filter=[{}]", query.filter)
             }
             ShardRequest::Signal(id) => write!(f, "signal {id}"),
             ShardRequest::Company(_) => write!(f, "company"),
             ShardRequest::Hints { filter, .. } => {
-                write!(f, "hints, filter=[{}]", filter.canonical())
+                write!(f, "hints, filter=[{filter}]")
             }
             ShardRequest::Changes(wanted) => {
-                let filter = wanted.filter.canonical();
+                let filter = &wanted.filter;
                 write!(f, "changes, filter=[{filter}], limit={}", wanted.limit)
             }
         }

@@ -168,7 +168,7 @@ impl WorkerRefusal {
 fn is_cheap(shards: &[AskedShard], wanted: &ShardRequest) -> Result<bool> {
     let cost = |shard: &AskedShard| match wanted {
         ShardRequest::Rows { query, today, .. } => {
-            shard.snapshot.cost(query.filter(), *today, CHEAP_COST)
+            shard.snapshot.page_cost(query, *today, CHEAP_COST)
         }
         ShardRequest::Count { filter, today } => shard.snapshot.cost(filter, *today, CHEAP_COST),
         ShardRequest::Facets { query, today } => {

@@ -8,7 +8,7 @@ use super::problem::{Problem, ProblemCode};
 use super::query_pool::NotRun;
 use crate::corpus::{CorpusFuture, CorpusView, QueryKind};
 use signaldex::query::Facet;
-use signaldex::{Cost, Filter};
+use signaldex::{Cost, Filter, Query};
 
 /// The query of a request: what it costs here decides where it runs, and the rest is noted if it is slow.
 #[derive(Clone, Copy)]
@@ -20,6 +20,16 @@ pub(super) struct AskedQuery<'a> {
 }
 
 impl<'a> AskedQuery<'a> {
+    /// A page of a query.
+    pub(super) fn of_page(call: &Call<'_>, view: &CorpusView, query: &'a Query) -> AskedQuery<'a> {
+        let (corpus, cheap) = (&call.service.corpus, call.service.limits.cheap_query_cost);
+        AskedQuery {
+            kind: QueryKind::Page,
+            filter: query.filter(),
+            cost: corpus.page_cost(view, query, call.today, cheap),
+        }
+    }
+
     /// A query over all matches, which counts these facets of them, if any.
     pub(super) fn over_matches(
         call: &Call<'_>,

@@ -158,6 +158,11 @@ pub trait Corpus: Send + Sync {
         0
     }
 
+    /// An upper bound for the cost of a page, as [`cost`](Self::cost) has one for all matches.
+    fn page_cost(&self, _at: &CorpusView, _query: &Query, _today: Date, _cheap: Cost) -> Cost {
+        0
+    }
+
     /// A signal with its company as JSON; `None` if there is no such signal.
     fn signal(self: Arc<Self>, at: Arc<CorpusView>, id: SignalId) -> CorpusFuture<Option<Vec<u8>>>;
 
@@ -431,6 +436,13 @@ impl Corpus for LocalCorpus {
         or_zero(match facets {
             [] => snapshot.cost(filter, today, cheap),
             _ => snapshot.facets_cost(filter, facets, today, cheap),
+        })
+    }
+
+    fn page_cost(&self, at: &CorpusView, query: &Query, today: Date, cheap: Cost) -> Cost {
+        let snapshot = at.snapshot.as_ref();
+        snapshot.map_or(0, |snapshot| {
+            or_zero(snapshot.page_cost(query, today, cheap))
         })
     }
 

@@ -17,7 +17,7 @@ use super::unsent::Room;
 use crate::corpus::{CorpusView, QueryKind, RenderedPage};
 use signaldex::json::{Data, Rendering, SearchData};
 use signaldex::query::limits::PAGE_BYTES_MAX;
-use signaldex::query::{Cursor, ErrorCode, Facet, Order, Parameter, ParameterError, Start};
+use signaldex::query::{Cursor, ErrorCode, Parameter, ParameterError, Start};
 use signaldex::{Filter, Query};
 
 /// A page before it is charged.
@@ -184,8 +184,7 @@ async fn prepare(search: &SearchCall<'_>) -> Result<SearchOutcome, Problem> {
         return Ok(SearchOutcome::Count(answer.hinted(hints)));
     }
     call.expect_charge();
-    let subject = (query.filter(), counted_instead(query.order()));
-    let asked = AskedQuery::over_matches(call, search.view, QueryKind::Page, subject);
+    let asked = AskedQuery::of_page(call, search.view, query);
     let (view, owned) = (Arc::clone(search.view), Arc::clone(query));
     let page = call
         .corpus()
@@ -195,17 +194,6 @@ async fn prepare(search: &SearchCall<'_>) -> Result<SearchOutcome, Problem> {
     call.service.metrics.rows_checked.inc_by(found.rows_checked);
     let hints = hints::find(call, search.view, query, found.keys.is_empty()).await;
     Ok(SearchOutcome::Page(UnchargedPage { found, tag, hints }))
-}
-
-/// What to count for the cost of a page: in an order by value, a page may visit all matches and read a code of each, as
-/// the counts of a facet do.
-fn counted_instead(order: Order) -> &'static [Facet] {
-    match order {
-        Order::NewestFirst | Order::OldestFirst => &[],
-        Order::LatestDate | Order::EarliestDate | Order::LargestAmount | Order::SmallestAmount => {
-            &[Facet::Category]
-        }
-    }
 }
 
 /// The number of matches.

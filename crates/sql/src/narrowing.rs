@@ -228,7 +228,7 @@ impl Narrowed {
     /// Narrows the filter by parameters that it does not have. Returns whether they are valid together.
     fn narrow(&mut self, add: impl FnOnce(QueryBuilder) -> QueryBuilder) -> bool {
         let query = Query::of_filter(self.filter.clone(), Order::NewestFirst, 1);
-        let narrowed = add(query.into_builder()).build();
+        let narrowed = query.and_then(|query| add(query.into_builder()).build());
         if let Ok(narrowed) = &narrowed {
             self.filter = narrowed.filter().clone();
         }

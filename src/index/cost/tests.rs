@@ -62,3 +62,19 @@ fn facets_cost_a_run_for_each_filter_of_their_own() {
     };
     assert!(of(&[Facet::Size]) < of(&[Facet::Size, Facet::Category]));
 }
+
+#[test]
+fn a_page_by_value_costs_what_a_facet_does_and_one_by_id_what_a_count_does() {
+    let (snapshot, today) = (snapshot(), time::macros::date!(2026 - 11 - 22));
+    for text in ["q=a", "any=%22a+b+c%22", ""] {
+        let page = |order: &str| {
+            let query = Query::from_query_string(&format!("{text}&order={order}"));
+            let cost = snapshot.page_cost(&query.expect("a query"), today, 0);
+            cost.expect("a whole index")
+        };
+        let filter = Filter::from_query_string(text).expect("a filter");
+        let facet = snapshot.facets_cost(&filter, &[Facet::Size], today, 0);
+        assert_eq!(page("oldest"), cost(text, 0), "{text}");
+        assert_eq!(page("date"), facet.expect("a whole index"), "{text}");
+    }
+}

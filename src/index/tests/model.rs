@@ -129,7 +129,7 @@ impl Model {
         let mut cursor = None;
         loop {
             let filter = Filter::from_query_string(text).expect("a valid filter");
-            let first = Query::of_filter(filter, order, limit);
+            let first = Query::unchecked(filter, order, limit);
             let query = match cursor {
                 Some(cursor) => first.part(Start::After(cursor), limit),
                 None => first,

@@ -121,7 +121,7 @@ pub fn compare_query(snapshot: &Snapshot, records: &[Found<'_>], query: &Query) 
     let mut matching: Vec<_> = matching.map(|found| &found.signal).collect();
     matching.sort_by(|a, b| query.order().compare(a, b));
     let expected: Vec<SignalId> = matching.iter().map(|signal| signal.id).collect();
-    let text = filter.canonical();
+    let text = filter.to_string();
     for strategies in [Strategies::ALL, Strategies::NONE] {
         let snapshot = snapshot.with_strategies(strategies);
         let count = snapshot.count(filter, TODAY);

@@ -3,7 +3,6 @@
 //! Nothing here knows libFuzzer, so all of it can be tested like any other code.
 
 pub mod allocation;
-pub mod canonical;
 pub mod examination;
 pub mod history;
 pub mod manifest_file;

@@ -504,9 +504,6 @@ class Filter:
     def matches(self, signal: Signal, company: Company, today: _Today | None = None) -> bool:
         """Whether a signal of a company is found: the meaning of a filter, in plain slow code."""
     @property
-    def canonical(self) -> str:
-        """The filter in words, the same for equal filters."""
-    @property
     def fingerprint(self) -> str:
         """Equal for equal filters."""
     @property

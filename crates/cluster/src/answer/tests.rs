@@ -46,7 +46,8 @@ fn rows_are_merged_in_the_order_of_the_query_and_cut() {
             [2, 1, 9],
         ),
     ] {
-        let query = Query::of_filter(Filter::default(), order, 3);
+        let dollars = Filter::from_query_string("fundingCurrency=USD").expect("a filter");
+        let query = Query::of_filter(dollars, order, 3).expect("it has a currency");
         let wanted = ShardRequest::Rows {
             query: Box::new(query),
             today: date!(2026 - 06 - 30),

@@ -6,7 +6,7 @@ use time::Date;
 
 use signaldex::json::{write_csv_header, write_csv_item, write_item_line};
 use signaldex::query::{Order, SortKey, Start};
-use signaldex::{Filter, Query, Result, SignalId, Snapshot};
+use signaldex::{Error, Filter, Query, Result, SignalId, Snapshot};
 
 /// Maximum number of signals in a slice, which is charged before it is sent.
 pub const SLICE_SIGNALS_MAX: usize = 1000;
@@ -81,13 +81,17 @@ impl ExportRequest {
     }
 
     /// The query for its first signals, at most `max`.
-    pub fn query(&self, max: usize, today: Date) -> Query {
+    ///
+    /// # Errors
+    /// The order is by amount, and the filter has no currency.
+    pub fn query(&self, max: usize, today: Date) -> Result<Query> {
         let length = usize::try_from(self.items_max).unwrap_or(usize::MAX);
         let query = Query::of_filter(self.filter.clone(), self.order, length.min(max));
-        match self.after {
+        let query = query.map_err(|refused| Error::invalid(refused.to_string()))?;
+        Ok(match self.after {
             None => query,
             Some(key) => query.part(Start::After(query.cursor_after(key, today)), query.limit()),
-        }
+        })
     }
 }
 
@@ -103,7 +107,7 @@ pub fn header(format: ExportFormat) -> Vec<u8> {
 
 /// The next slice of an export.
 pub fn slice(snapshot: &Snapshot, request: &ExportRequest, today: Date) -> Result<ExportSlice> {
-    let page = snapshot.search(&request.query(SLICE_SIGNALS_MAX, today), today)?;
+    let page = snapshot.search(&request.query(SLICE_SIGNALS_MAX, today)?, today)?;
     let write = match request.format {
         ExportFormat::Ndjson => write_item_line,
         ExportFormat::Csv => write_csv_item,
@@ -136,6 +140,6 @@ pub(super) fn keys(
     max: usize,
     today: Date,
 ) -> Result<Vec<SortKey>> {
-    let page = snapshot.search(&request.query(max, today), today)?;
+    let page = snapshot.search(&request.query(max, today)?, today)?;
     Ok(page.keys().collect())
 }

@@ -63,7 +63,7 @@ fn signals(snapshot: &Snapshot, request: &Request, query: &str) -> Result<Answer
     if sent(request, "If-None-Match") == Some(&tag) {
         return Err(text(304, ""));
     }
-    check(snapshot, query.filter())?;
+    check(snapshot.page_cost(&query, TODAY, *COST_MAX))?;
     let body = if query.count_only() {
         let count = snapshot.count(query.filter(), TODAY).map_err(damaged)?;
         format!(r#"{{"data":{{"items":[],"nextCursor":null,"count":{count}}}}}"#).into_bytes()
@@ -94,7 +94,7 @@ fn page(snapshot: &Snapshot, query: &Query, items_max: usize) -> Result<Vec<u8>,
 
 fn export<'s>(snapshot: &'s Snapshot, query: &str) -> Result<Matches<'s>, Answer> {
     let filter = Filter::from_query_string(query).map_err(invalid)?;
-    check(snapshot, &filter)?;
+    check(snapshot.cost(&filter, TODAY, *COST_MAX))?;
     Ok(snapshot.matches(&filter, TODAY, Order::NewestFirst))
 }
 
@@ -113,8 +113,8 @@ fn stream(request: Request, matches: Matches<'_>) -> io::Result<()> {
 }
 
 /// Refuses what costs more than `COST_MAX`.
-fn check(snapshot: &Snapshot, filter: &Filter) -> Result<(), Answer> {
-    match snapshot.cost(filter, TODAY, *COST_MAX).map_err(damaged)? {
+fn check(cost: Result<Cost, Error>) -> Result<(), Answer> {
+    match cost.map_err(damaged)? {
         cost if cost > *COST_MAX => Err(text(429, &format!("the query costs {cost}; narrow it"))),
         _ => Ok(()),
     }
