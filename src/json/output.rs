@@ -153,7 +153,8 @@ impl Serialize for CompanyDetail<'_> {
     }
 }
 
-fn serialize_description<O: SerializeStruct>(
+/// Writes the members of a company but its slug, its name and its dates.
+pub(super) fn serialize_description<O: SerializeStruct>(
     object: &mut O,
     company: &Company<'_>,
 ) -> Result<(), O::Error> {

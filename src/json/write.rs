@@ -7,6 +7,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::item::{ItemMember, visit_members};
+use super::output::serialize_description;
 use super::page::{write_member, write_text, write_value};
 use super::text_encoding::{self, WHOLE_MAX};
 use super::written::InstantText;
@@ -97,15 +98,7 @@ impl Serialize for CompanyLine<'_> {
         let mut object = serializer.serialize_struct("Company", 12)?;
         object.serialize_field("slug", &company.slug)?;
         object.serialize_field("name", &company.name)?;
-        object.serialize_field("about", &company.about)?;
-        object.serialize_field("tagline", &company.tagline)?;
-        object.serialize_field("logoUrl", &company.logo_url)?;
-        object.serialize_field("country", &company.country)?;
-        object.serialize_field("city", &company.city)?;
-        object.serialize_field("employees", &company.employees)?;
-        object.serialize_field("industry", &company.industry)?;
-        object.serialize_field("foundedYear", &company.founded_year)?;
-        object.serialize_field("linkedinUrl", &company.linkedin_url)?;
+        serialize_description(&mut object, company)?;
         object.serialize_field("updatedAt", &company.updated_at.map(InstantText))?;
         object.end()
     }
