@@ -7,9 +7,6 @@ use std::time::Duration;
 
 use signaldex::{Company, IndexBuilder, Signal, SignalId};
 
-/// The time within which an overwritten file is noticed.
-pub(crate) const NOTICED_MAX: Duration = Duration::from_millis(500);
-
 /// An index of one signal, whose files are as long as those of any other title of the same length.
 pub(crate) fn build(directory: &Path, title: &str) {
     let mut builder = IndexBuilder::in_directory(directory).expect("an empty directory");

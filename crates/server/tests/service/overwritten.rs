@@ -10,7 +10,10 @@ use signaldex_server::{Limits, Service, State, Today};
 
 use crate::client::WAIT_MAX;
 use crate::fixture::{Fixture, Settings};
-use crate::index_files::{NOTICED_MAX, build, bytes, overwrite, segment};
+use crate::index_files::{build, bytes, overwrite, segment};
+
+/// The time within which an overwritten file is noticed.
+const NOTICED_MAX: Duration = Duration::from_millis(500);
 
 /// A folder with the indexes `alpha`, which is served, and `omega`, which differs in the title only.
 struct Served {

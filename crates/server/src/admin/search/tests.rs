@@ -142,6 +142,9 @@ fn every_field_of_the_form_has_a_label() {
         assert_eq!(error.label.is_some(), is_in_form, "{}", known.name);
     }
     for name in ["limit", "order"] {
-        assert!(template.contains(&format!("self.error(\"{name}\")")), "{name}");
+        assert!(
+            template.contains(&format!("self.error(\"{name}\")")),
+            "{name}"
+        );
     }
 }
