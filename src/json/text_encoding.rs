@@ -4,9 +4,6 @@ use time::{Date, UtcDateTime};
 
 use crate::signal::SignalId;
 
-/// The limit up to which a 64-bit float represents every integer.
-pub(crate) const WHOLE_MAX: u64 = 1 << 53;
-
 /// The longest text: an instant with a negative year of six digits, which `time` can be configured to
 /// allow, and nine fractional digits.
 const TEXT_BYTES: usize = "-999999-12-31T23:59:59.999999999Z".len();

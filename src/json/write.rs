@@ -9,11 +9,11 @@ use serde::{Serialize, Serializer};
 use super::item::{ItemMember, visit_members};
 use super::output::serialize_description;
 use super::page::{write_member, write_text, write_value};
-use super::text_encoding::{self, WHOLE_MAX};
 use super::written::InstantText;
-use crate::signal::{Company, Hiring, Signal, SignalId};
+use crate::signal::{Company, Hiring, Signal};
 
-/// Appends a signal as one line, every field present and the end of line included.
+/// Appends a signal as one line, every field present and the end of line included. The id is a string, which every JSON
+/// parser keeps exact.
 ///
 /// ```
 /// use signaldex::json::{parse_signal, write_signal};
@@ -23,22 +23,16 @@ use crate::signal::{Company, Hiring, Signal, SignalId};
 /// let mut line = Vec::new();
 /// write_signal(&mut line, &signal);
 /// assert_eq!(parse_signal(&line)?, signal);
+/// assert!(line.starts_with(br#"{"id":"1","#));
 /// # Ok::<(), signaldex::json::RecordError>(())
 /// ```
 pub fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
     let first = output.len();
     let Ok(()) = visit_members(signal, |name, member| {
-        match member {
-            // The company's own record has it.
-            ItemMember::CompanyName => return Ok(()),
-            ItemMember::Id(id) => {
-                name.write_separated(output);
-                write_id(output, id);
-            }
-            _ => {
-                name.write_separated(output);
-                write_member(output, member, "");
-            }
+        // The company's own record has its name.
+        if !matches!(member, ItemMember::CompanyName) {
+            name.write_separated(output);
+            write_member(output, member, "");
         }
         Ok::<(), Infallible>(())
     });
@@ -66,16 +60,6 @@ pub fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
 pub fn write_company(output: &mut Vec<u8>, company: &Company<'_>) {
     write_value(output, &CompanyLine(company));
     output.push(b'\n');
-}
-
-/// Writes an id as a number if every JSON parser keeps it exact, else as a string.
-fn write_id(output: &mut Vec<u8>, id: SignalId) {
-    let text = text_encoding::id(id);
-    if id.get() <= WHOLE_MAX {
-        output.extend_from_slice(text.as_str().as_bytes());
-    } else {
-        text.write_quoted(output);
-    }
 }
 
 fn write_hiring(output: &mut Vec<u8>, hiring: &Hiring<'_>) {
