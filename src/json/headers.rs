@@ -25,9 +25,10 @@ pub(super) fn missing_fields(
         message: String::new(),
         options: Vec::new(),
     };
-    let mut lines: Vec<String> = Vec::new();
+    let (mut lines, mut needs_keys, mut is_enough): (Vec<String>, bool, bool) =
+        (Vec::new(), false, true);
     for (path, header) in tables {
-        let (kind, fields) = (header.kind(), missing(header));
+        let (kind, mut fields) = (header.kind(), missing(header));
         if !fields.is_empty() {
             let article = if kind == RecordKind::Company {
                 "a company's"
@@ -42,9 +43,10 @@ pub(super) fn missing_fields(
             lines.extend(
                 fields
                     .iter()
-                    .filter_map(|field| other_way(kind, field, options)),
+                    .filter_map(|field| other_way(kind, field, options, makes_ids)),
             );
         }
+        let mut mapped: Vec<&str> = Vec::new();
         for (name, nearest) in header.suggestions() {
             let Some(nearest) = nearest else {
                 lines.push(format!("{}: \"{name}\" is no field", path.display()));
@@ -59,20 +61,40 @@ pub(super) fn missing_fields(
                 path.display()
             ));
             found.options.push(option);
+            mapped.push(nearest);
         }
+        fields.retain(|field| !mapped.contains(field));
+        needs_keys |= !fields.is_empty();
+        is_enough &= fields
+            .iter()
+            .all(|field| header.can_make(field, &mapped, makes_ids));
+    }
+    if needs_keys && is_enough {
+        found.options.push("--make-keys".to_owned());
     }
     found.message = lines.join("\n");
     Some(found)
 }
 
 /// The way to load records without a key.
-fn other_way(kind: RecordKind, field: &str, options: &LoadOptions) -> Option<String> {
+fn other_way(
+    kind: RecordKind,
+    field: &str,
+    options: &LoadOptions,
+    makes_ids: bool,
+) -> Option<String> {
+    if (kind, field, makes_ids) == (RecordKind::Signal, "id", false) {
+        return Some(
+            "  ids are made in a new index only: give each signal a whole number of its own"
+                .to_owned(),
+        );
+    }
     let made = match (kind, field) {
         _ if options.file(kind).make_keys => return None,
         (RecordKind::Company, "slug") => "slugs from names",
         (RecordKind::Signal, "slug") => "slugs from titles",
         (RecordKind::Signal, "companySlug") => "companySlug from a column companyName",
-        (RecordKind::Signal, "id") => "ids from the order of the records, in a new index",
+        (RecordKind::Signal, "id") => "ids from the order of the records",
         _ => return None,
     };
     Some(format!("  --make-keys makes {made}"))

@@ -2,6 +2,7 @@
 
 use super::error::RecordError;
 use super::fields::{COMPANY_NAME, RecordKind};
+use super::hints::shell_quoted;
 use super::options::FileOptions;
 use super::words::words;
 use crate::text::{nearest_name, quoted};
@@ -57,15 +58,9 @@ impl Header {
             let Binding::Field(field) = column.binding else {
                 continue;
             };
-            let earlier = header.columns[..index]
-                .iter()
-                .find(|other| other.binding == column.binding);
-            if let Some(earlier) = earlier {
-                let (one, other) = (quoted(&earlier.name), quoted(&column.name));
-                let field = kind.lines()[field].0;
-                return Err(RecordError::of_line(format!(
-                    "the columns {one} and {other} are both for the field {field}; --map 'NAME=' leaves one out"
-                )));
+            let mut before = header.columns[..index].iter();
+            if let Some(earlier) = before.find(|other| other.binding == column.binding) {
+                return Err(twice(kind, field, &earlier.name, &column.name));
             }
         }
         Ok(header)
@@ -85,25 +80,25 @@ impl Header {
             .filter(|(_, line)| line.2);
         let missing = required.filter(|(index, line)| {
             let is_set = options.defaults.iter().any(|(field, _)| *field == line.0);
-            !self.has(Binding::Field(*index)) && !is_set && !self.makes(line.0, options, makes_ids)
+            let is_made = options.make_keys && self.can_make(line.0, &[], makes_ids);
+            !self.has(Binding::Field(*index)) && !is_set && !is_made
         });
         missing.map(|(_, line)| line.0).collect()
     }
 
-    /// Whether `make-keys` makes this field.
-    fn makes(&self, field: &str, options: &FileOptions, makes_ids: bool) -> bool {
+    /// Whether `make-keys` makes this field, where `also` are fields that columns will be read as.
+    pub(crate) fn can_make(&self, field: &str, also: &[&str], makes_ids: bool) -> bool {
         let has = |name| {
             let index = self.kind.fields().position(|field| field == name);
-            index.is_some_and(|index| self.has(Binding::Field(index)))
+            index.is_some_and(|index| self.has(Binding::Field(index))) || also.contains(&name)
         };
-        options.make_keys
-            && match (self.kind, field) {
-                (RecordKind::Company, "slug") => has("name"),
-                (RecordKind::Signal, "slug") => has("title"),
-                (RecordKind::Signal, "companySlug") => self.has(Binding::CompanyName),
-                (RecordKind::Signal, "id") => makes_ids,
-                _ => false,
-            }
+        match (self.kind, field) {
+            (RecordKind::Company, "slug") => has("name"),
+            (RecordKind::Signal, "slug") => has("title"),
+            (RecordKind::Signal, "companySlug") => self.has(Binding::CompanyName),
+            (RecordKind::Signal, "id") => makes_ids,
+            _ => false,
+        }
     }
 
     fn has(&self, binding: Binding) -> bool {
@@ -130,6 +125,21 @@ impl Header {
         });
         suggestions.collect()
     }
+}
+
+/// Refuses two columns for one field.
+fn twice(kind: RecordKind, field: usize, one: &str, other: &str) -> RecordError {
+    let field = kind.lines()[field].0;
+    let way_out = if one == other {
+        "rename one of them".to_owned()
+    } else {
+        let map = shell_quoted(&format!("{}:{other}=", kind.plural()));
+        format!("--map {map} leaves one out")
+    };
+    let (one, other) = (quoted(one), quoted(other));
+    RecordError::of_line(format!(
+        "the columns {one} and {other} are both for the field {field}; {way_out}"
+    ))
 }
 
 /// What a name means, where `has_column` tells whether a column has exactly some name.
@@ -260,4 +270,25 @@ pub(super) fn folded_name(name: &str) -> String {
 fn letters(name: &str) -> impl Iterator<Item = char> {
     let counts = |letter: &char| !letter.is_whitespace() && !matches!(letter, '_' | '-' | '.');
     name.chars().filter(counts).flat_map(char::to_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_columns_for_one_field_are_refused_with_what_leaves_one_out() {
+        let options = FileOptions::default();
+        let refused = |names: [&str; 2]| {
+            let names = names.map(str::to_owned).into();
+            let error = Header::bind(RecordKind::Company, names, &options);
+            error.expect_err("one field").to_string()
+        };
+        assert_eq!(
+            refused(["Name", "Company Name"]),
+            "the columns \"Name\" and \"Company Name\" are both for the field name; \
+             --map 'companies:Company Name=' leaves one out"
+        );
+        assert!(refused(["slug", "slug"]).ends_with("; rename one of them"));
+    }
 }

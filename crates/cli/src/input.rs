@@ -1,7 +1,7 @@
 //! The options by which records are read, and what is told of a load.
 
 use std::cell::RefCell;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -173,8 +173,9 @@ impl Input {
         signal_file: Option<&Path>,
         target: LoadTarget<'_>,
     ) -> Result<String, Failure> {
-        let report = self.report.as_ref().map(File::create).transpose()?;
-        let mut report = report.map(BufWriter::new);
+        let mut report = created(self.report.as_deref())?;
+        // Created before anything is read, so that a load does not end for want of it.
+        let mut summary_file = created(self.summary.as_deref())?;
         let bar = RefCell::new((ProgressLine::new(), None));
         let mut unreported = Ok(());
         let mut loader = Loader::with_options(self.options()?);
@@ -200,8 +201,9 @@ impl Input {
         let loaded = loader.load(company_file, signal_file, sink);
         bar.borrow().0.end();
         tell(&loader);
-        if let Some(path) = &self.summary {
-            fs::write(path, loader.summary())?;
+        if let Some(file) = &mut summary_file {
+            file.write_all(&loader.summary())?;
+            file.flush()?;
         }
         let (done, suggested) = (loader.report(), loader.suggested_options().to_vec());
         drop(loader);
@@ -218,6 +220,15 @@ impl Input {
             Ok(()) => Ok(summary(done)),
         }
     }
+}
+
+/// A file that is written to during a load.
+fn created(path: Option<&Path>) -> Result<Option<BufWriter<File>>, Failure> {
+    let create = |path: &Path| {
+        let created = File::create(path);
+        created.map_err(|error| format!("{}: cannot write: {error}", path.display()))
+    };
+    Ok(path.map(create).transpose()?.map(BufWriter::new))
 }
 
 /// Tells what a load has found beside its records.

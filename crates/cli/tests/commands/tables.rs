@@ -120,10 +120,7 @@ fn check_records(name: &str, directory: &Path, set: &Value) {
             .unwrap_or_else(|| panic!("{name}: no signal {id}"));
         let mut line = Vec::new();
         write_signal(&mut line, &found.signal);
-        let mut written = flat(&line);
-        // Lines have it as a number where every parser keeps it exact.
-        written.insert("id".to_owned(), Value::from(id.to_string()));
-        assert_eq!(written, expected, "{name}");
+        assert_eq!(flat(&line), expected, "{name}");
     }
     let counts = (
         snapshot.company_count().expect(name) as usize,
@@ -254,6 +251,36 @@ fn every_table_that_people_have_gives_what_it_must() {
         }
     }
     assert_eq!(runs, 46);
+}
+
+#[test]
+fn tables_without_keys_are_answered_with_the_command_that_makes_them() {
+    let files = ["--companies", "companies.csv", "--signals", "signals.csv"];
+    let mut args = files.map(str::to_owned).to_vec();
+    let refused = Outcome::of("no-keys", &args);
+    assert_eq!(refused.status, 1, "{}", refused.stderr);
+    let command = refused.stderr.split("Type:\n\n").nth(1).expect("a command");
+    assert!(command.trim_end().ends_with("--make-keys"), "{command}");
+    args.push("--make-keys".to_owned());
+    let outcome = Outcome::of("no-keys", &args);
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+}
+
+#[test]
+fn a_summary_that_cannot_be_written_is_told_by_name_before_anything_is_read() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_signaldex"));
+    command
+        .current_dir(corpus().join("plain"))
+        .args(["build", "--companies", "companies.jsonl"]);
+    command.args(["--signals", "signals.csv", "--summary", "missing/summary"]);
+    let output = command
+        .arg("--out")
+        .arg(folder.path().join("index"))
+        .output();
+    let stderr = String::from_utf8(output.expect("a program").stderr).expect("text");
+    assert!(stderr.contains("missing/summary: cannot write"), "{stderr}");
+    assert!(!stderr.contains("loaded") && !folder.path().join("index").exists());
 }
 
 /// A command as a shell splits it, of which only single quotes are needed.

@@ -207,6 +207,40 @@ fn no_line_is_wider_than_the_terminal() {
     );
 }
 
+#[cfg(feature = "serve")]
+#[test]
+fn keys_and_usage_are_no_wider_than_the_terminal() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let state = folder.path().join("state").display().to_string();
+    for name in [
+        "株式会社ロボティクス・ホールディングスの検索",
+        "Cafe\u{301} Zu\u{308}rich",
+        "k",
+    ] {
+        let created = program(&["keys", "create", "--state", &state, "--name", name]).output();
+        assert!(created.expect("a program").status.success());
+    }
+    for columns in [40, 60, 80, 132] {
+        for command in [
+            &["keys", "list", "--state", &state][..],
+            &["usage", "--state", &state],
+        ] {
+            let text = shown(columns, &mut program(command));
+            for line in text.lines() {
+                let width = columns_of(line);
+                assert!(
+                    width <= usize::from(columns),
+                    "{width} of {columns}: {line}"
+                );
+            }
+            assert!(
+                !text.starts_with(['{', '[']) && text.lines().count() > 1,
+                "{text}"
+            );
+        }
+    }
+}
+
 /// What a command writes to a terminal as its standard error, and the longest time without a byte.
 fn errors_of(command: &mut Command) -> (String, std::time::Duration) {
     let (mut reader, writer) = terminal(60);
