@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the first command costs to compile, and what each feature adds to the program: CPU seconds, crates and bytes.
+"""What the first command costs to compile, and what each feature adds: CPU seconds, and size of the program.
 
 usage: benches/features.py [--record] [FEATURE...]
 
@@ -33,13 +33,6 @@ def cargo(folder, *arguments):
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-def crates(feature):
-    """The number of crates in the program."""
-    command = ["cargo", "tree", "--package", "signaldex-cli", "--edges", "normal", "--prefix", "none", "--no-dedupe",
-               *(["--features", feature] if feature else [])]
-    return len(set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()))
-
-
 def megabytes(folder):
     return (folder / "release/signaldex").stat().st_size / 1e6
 
@@ -55,9 +48,8 @@ def copied(name):
 def added(feature, packages, size):
     """A row: what a feature adds."""
     folder = copied(feature)
-    seconds = cargo(folder, "build", "--features", feature) - packages
-    row = [f"`{feature}`", f"{max(seconds, 0):.0f}", str(crates(feature) - crates(None)),
-           f"{megabytes(folder) - size:.1f}"]
+    seconds = cargo(folder, "build", "--bin", "signaldex", "--features", feature) - packages
+    row = [f"`{feature}`", f"{max(seconds, 0):.0f}", f"{megabytes(folder) - size:.1f}"]
     print(" | ".join(row), flush=True)
     return row
 
@@ -66,14 +58,14 @@ def main():
     features = [name for name in sys.argv[1:] if not name.startswith("-")] or FEATURES
     shutil.rmtree(FOLDER, ignore_errors=True)
     first = FOLDER / "first"
-    seconds = cargo(first, "build")
+    seconds = cargo(first, "build", "--bin", "signaldex")
     size = megabytes(first)
-    print(f"first command: {seconds:.0f} CPU seconds, at most {FIRST_MAX}; {crates(None)} crates, {size:.1f} MB", flush=True)
+    print(f"first command: {seconds:.0f} CPU seconds, at most {FIRST_MAX}; {size:.1f} MB", flush=True)
     own = copied("own")
     for package in PACKAGES:
         subprocess.run(["cargo", "clean", "--release", "--package", package], cwd=ROOT, check=True, capture_output=True,
                        env=os.environ | {"CARGO_TARGET_DIR": str(own)})
-    packages = cargo(own, "build")
+    packages = cargo(own, "build", "--bin", "signaldex")
     print(f"the workspace's own packages: {packages:.0f} CPU seconds", flush=True)
     rows = [added(feature, packages, size) for feature in features]
     if "--record" in sys.argv:
@@ -82,7 +74,7 @@ def main():
             "machine": f"{os.cpu_count()} cores, shared with compilers; {version()}",
             "repeat": "benches/features.py",
             "values": {"first": f"{seconds:.0f}", "own": f"{packages:.0f}", "size": f"{size:.1f}"},
-            "tables": {"added": {"columns": ["feature", "CPU seconds", "crates", "MB"], "rows": rows}},
+            "tables": {"added": {"columns": ["feature", "CPU seconds", "MB"], "rows": rows}},
         }
         (ROOT / "benches/results/features.json").write_text(json.dumps(record, indent=2) + "\n")
 

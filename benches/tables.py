@@ -110,7 +110,7 @@ def write_forms(program, folder):
         run([program, "build", "--companies", folder / "corpus/companies.jsonl", "--signals", jsonl, "--out", index])
         files["csv"].unlink(missing_ok=True)
         run([program, "export", index, "--format", "csv", "--columns", COLUMNS, "--out", files["csv"]])
-        options = pyarrow.csv.ConvertOptions(column_types={"id": pyarrow.int64()}, strings_can_be_null=True)
+        options = pyarrow.csv.ConvertOptions(column_types={"id": pyarrow.uint64()}, strings_can_be_null=True)
         parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
         table = pyarrow.csv.read_csv(files["csv"], convert_options=options, parse_options=parse)
         pyarrow.parquet.write_table(table, files["parquet"])

@@ -1,7 +1,7 @@
 //! The work of a fixed set of tasks, to be counted in instructions, which are the same on a busy
 //! machine. `benches/instructions/check.py` runs it under valgrind and compares.
 //!
-//! usage: `instructions build FOLDER` builds four indexes and writes files of records in a folder, `instructions run FOLDER` runs the
+//! usage: `instructions build FOLDER` builds four indexes in a folder, `instructions run FOLDER` runs the
 //! tasks on them, and `instructions names FOLDER` lists the tasks. The `updated` index has deleted rows and two
 //! small segments, whose ids are all over the index. The `committed` index has had many small commits, half of
 //! whose signals are new: its newest signals are in its smallest segments. The fourth is for the tasks that write.
@@ -13,7 +13,6 @@ mod shapes;
 mod writes;
 
 use std::error::Error;
-use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
@@ -62,11 +61,8 @@ fn measured(task: &mut dyn FnMut()) {
     task();
 }
 
-/// Builds three indexes of the same signals, changes two of them, and builds the one to write to. Writes the files that
-/// are loaded.
+/// Builds three indexes of the same signals, changes two of them, and builds the one to write to.
 fn build_all(folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder)?;
-    writes::write_records(folder)?;
     writes::build(SIGNALS, IndexBuilder::in_directory(folder.join(FRESH))?)?;
     build_updated(folder)?;
     build_committed(folder)?;

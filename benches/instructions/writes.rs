@@ -1,12 +1,10 @@
-//! The tasks that write: a load, builds, a commit and a merge.
+//! The tasks that write: builds, a commit and a merge.
 
-use std::fs::{self, File};
+use std::fs;
 use std::hint::black_box;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use signaldex::json::{self, OnInvalid, Sink};
-use signaldex::{Company, Index, IndexBuilder, Signal};
+use signaldex::{Index, IndexBuilder, Signal};
 use signaldex_synthetic::Corpus;
 
 use crate::{Result, SEED, WHOLE};
@@ -22,49 +20,6 @@ const NEW_ONE_IN: usize = 101;
 /// The folder of the index before the commit, and that of the copy that is written to.
 const BEFORE: &str = "before";
 const WRITTEN: &str = "written";
-
-/// The files of records that are loaded.
-const COMPANIES: &str = "companies.jsonl";
-const RECORDS: &str = "signals.jsonl";
-
-/// Writes the JSON lines that [`run`] loads.
-pub(crate) fn write_records(folder: &Path) -> Result<()> {
-    let corpus = Corpus::new(SIGNALS, SEED)?;
-    let (mut line, create) = (Vec::new(), |name| File::create_new(folder.join(name)));
-    let mut companies = BufWriter::new(create(COMPANIES)?);
-    for company in corpus.companies() {
-        line.clear();
-        json::write_company(&mut line, &company);
-        companies.write_all(&line)?;
-    }
-    let mut signals = BufWriter::new(create(RECORDS)?);
-    for signal in corpus.signals() {
-        line.clear();
-        json::write_signal(&mut line, &signal);
-        signals.write_all(&line)?;
-    }
-    companies.flush()?;
-    Ok(signals.flush()?)
-}
-
-/// Takes all records and keeps none, so that a load costs what reading them does.
-struct NoIndex;
-
-impl Sink for NoIndex {
-    fn add_company(&mut self, company: &Company<'_>) -> signaldex::Result<bool> {
-        black_box(company);
-        Ok(false)
-    }
-
-    fn add_signal(&mut self, signal: &Signal<'_>) -> signaldex::Result<bool> {
-        black_box(signal);
-        Ok(false)
-    }
-
-    fn has_company(&mut self, _: &str) -> signaldex::Result<bool> {
-        Ok(true)
-    }
-}
 
 /// Builds the index that [`run`] writes to a copy of.
 pub(crate) fn build_before(folder: &Path) -> Result<()> {
@@ -97,11 +52,6 @@ fn build_of<'s>(
 
 /// Hands each task to `sink` with its name, always in the same order.
 pub(crate) fn run(folder: &Path, sink: &impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
-    let (companies, signals) = (folder.join(COMPANIES), folder.join(RECORDS));
-    sink("load, JSON", &mut || {
-        let loaded = json::load(&companies, &signals, &mut NoIndex, OnInvalid::Stop);
-        black_box(loaded.expect("records that were just written"));
-    });
     let builds = [
         ("build", FEW_SIGNALS, true),
         ("build, compressed", SIGNALS, true),
