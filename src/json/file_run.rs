@@ -90,7 +90,7 @@ impl<S: Sink> FileRun<'_, '_, '_, S> {
                 let names = unknown.take();
                 if !options.strict || names.is_empty() {
                     self.state.unknown[R::KIND as usize].count(&names);
-                    return self.add::<R>(number, &record);
+                    return self.add::<R>(number, &record, 0);
                 }
                 None
             }
@@ -176,14 +176,20 @@ impl<S: Sink> FileRun<'_, '_, '_, S> {
         {
             self.state.keys.remember(name, slug);
         }
-        self.state.report.nulled += nulled;
-        self.add::<R>(number, &record)
+        self.add::<R>(number, &record, nulled)
     }
 
-    fn add<R: RecordType>(&mut self, number: u64, record: &R::Record<'_>) -> Result<()> {
+    /// Adds a record of which some cells were made null.
+    fn add<R: RecordType>(
+        &mut self,
+        number: u64,
+        record: &R::Record<'_>,
+        nulled: u64,
+    ) -> Result<()> {
         match R::add(self.sink, record) {
             Ok(is_replaced) => {
                 let report = &mut self.state.report;
+                report.nulled += nulled;
                 let (loaded, replaced) = R::counts(report);
                 *loaded += 1;
                 if is_replaced {

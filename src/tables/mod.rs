@@ -22,12 +22,12 @@ mod money;
 mod number;
 mod options;
 #[cfg(feature = "parquet")]
-mod parquet;
+pub(crate) mod parquet;
 mod rows;
 mod source;
 mod words;
 #[cfg(feature = "xlsx")]
-mod xlsx;
+pub(crate) mod xlsx;
 
 pub use cell::{Cell, CellFault, FIELD_BYTES_MAX, FieldType, Value, read_cell};
 pub use error::RecordError;

@@ -346,4 +346,4 @@ fn decimal_text(decimal: &Decimal) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

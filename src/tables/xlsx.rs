@@ -386,4 +386,4 @@ fn system_of(workbook: &Xlsx<BufReader<File>>) -> ExcelDates {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -12,6 +12,8 @@ use crate::signal::{Company, Signal};
 use crate::tables::{Value, read_cell};
 use crate::{ErrorKind, SignalId};
 
+mod random_tables;
+
 /// Keeps the records by id and slug.
 #[derive(Debug, Default)]
 struct Kept {
@@ -384,111 +386,6 @@ proptest! {
             let last: u64 = signal.title.parse().expect("the title is a number");
             prop_assert_eq!(last % 7 + 1, id.get());
             prop_assert!(last + 7 > count);
-        }
-    }
-}
-
-/// A cell of a random table: a value of some form, or none.
-fn random_cell() -> impl Strategy<Value = String> {
-    prop_oneof![
-        Just(String::new()),
-        prop::sample::select(vec![
-            "120",
-            "1,200",
-            "1.200",
-            "1 200",
-            "51-200",
-            "10,001+",
-            "-3",
-            "about 50",
-            "1968.0",
-            "'09",
-            " 45 ",
-            "NULL",
-            "'=1",
-            "2026-06-12",
-            "12.06.2026",
-            "2026-06-12 10:00",
-            "2026-06-12T10:00:00Z",
-            "46185",
-            "46185.5",
-            "Köln",
-        ])
-        .prop_map(str::to_owned),
-        "[0-9.,' -]{0,8}",
-    ]
-}
-
-/// The options of a random load, and whether each is given.
-const RANDOM_OPTIONS: [(&str, &str); 6] = [
-    ("decimal", ","),
-    ("employee-ranges", "lower"),
-    ("date-format", "%d.%m.%Y"),
-    ("excel-dates", "1900"),
-    ("utc-offset", "+02:00"),
-    ("null", "NULL"),
-];
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
-
-    /// A table loads as its cells are read one by one by the function that defines them.
-    #[test]
-    fn tables_hold_what_their_cells_mean(
-        rows in prop::collection::vec(prop::collection::vec(random_cell(), 5), 1..8),
-        flags in 0..64usize,
-        nulls_faults in any::<bool>(),
-    ) {
-        let fields = ["name", "employees", "foundedYear", "updatedAt", "city"];
-        let mut given = vec![("skip-invalid", "")];
-        let mut cells = crate::json::CellOptions::default();
-        for (bit, (name, value)) in RANDOM_OPTIONS.into_iter().enumerate() {
-            if flags >> bit & 1 == 1 {
-                given.push((name, value));
-                cells.set(name, value)?;
-            }
-        }
-        given.extend(nulls_faults.then_some(("invalid-as-null", "")));
-        let mut text = format!("slug,{}\n", fields.join(","));
-        let (mut expected, mut rejected, mut nulled) = (BTreeMap::new(), 0, 0);
-        for (index, row) in rows.iter().enumerate() {
-            let slug = format!("c{index}");
-            text.push_str(&slug);
-            for cell in row {
-                text.push_str(&format!(",\"{}\"", cell.replace('"', "\"\"")));
-            }
-            text.push('\n');
-            let read = fields.iter().zip(row).map(|(field, cell)| {
-                let field_type = RecordKind::Company.field_type(field).expect("a field");
-                read_cell(field_type, crate::json::Cell::Text(cell), &cells)
-            });
-            let read: Vec<_> = read.collect();
-            let faults = read.iter().skip(1).filter(|value| value.is_err()).count();
-            let name = read[0].clone().expect("any text is a name");
-            if name.is_none() || (faults > 0 && !nulls_faults) {
-                rejected += 1;
-                continue;
-            }
-            nulled += faults as u64;
-            expected.insert(slug, read.into_iter().map(|value| value.unwrap_or(None).map(Value::into_owned)).collect::<Vec<_>>());
-        }
-        let companies = file(&text);
-        let mut kept = Kept::default();
-        let mut loader = Loader::with_options(options(&given));
-        let loaded = loader.companies(companies.path(), &mut kept);
-        prop_assert_eq!(loaded.is_err(), expected.is_empty());
-        let report = loader.report();
-        prop_assert_eq!((report.companies, report.rejected, report.nulled), (expected.len() as u64, rejected, nulled));
-        for (slug, values) in &expected {
-            let company = &kept.companies[slug];
-            let found = [
-                Some(Value::Text(company.name.clone())),
-                company.employees.map(Value::WholeNumber),
-                company.founded_year.map(Value::WholeNumber),
-                company.updated_at.map(Value::Instant),
-                company.city.clone().map(Value::Text),
-            ];
-            prop_assert_eq!(&found[..], &values[..]);
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::basic::{Compression, Encoding, GzipLevel, Repetition, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::Type;
 use tempfile::NamedTempFile;
 
 use super::*;
@@ -41,6 +42,76 @@ fn written() -> Vec<u8> {
     group.close().expect("a group");
     writer.close().expect("a file");
     bytes
+}
+
+/// A cell of a column that [`typed_columns`] writes.
+#[derive(Clone, Debug)]
+pub(crate) enum TypedValue {
+    Text(String),
+    Double(f64),
+    /// Days since 1970.
+    Day(i64),
+}
+
+/// A file of columns, each of the type of its first value.
+pub(crate) fn typed_columns(columns: &[(&str, Vec<Option<TypedValue>>)]) -> NamedTempFile {
+    let fields = columns.iter().map(|(name, values)| {
+        let (physical, logical) = match values.iter().flatten().next() {
+            Some(TypedValue::Double(_)) => (PhysicalType::DOUBLE, None),
+            Some(TypedValue::Day(_)) => (PhysicalType::INT32, Some(LogicalType::Date)),
+            Some(TypedValue::Text(_)) | None => {
+                (PhysicalType::BYTE_ARRAY, Some(LogicalType::String))
+            }
+        };
+        let field = Type::primitive_type_builder(name, physical)
+            .with_repetition(Repetition::OPTIONAL)
+            .with_logical_type(logical);
+        Arc::new(field.build().expect("a column"))
+    });
+    let schema = Type::group_type_builder("table").with_fields(fields.collect());
+    let schema = Arc::new(schema.build().expect("a schema"));
+    let mut bytes = Vec::new();
+    let properties = Arc::new(WriterProperties::builder().build());
+    let mut writer = SerializedFileWriter::new(&mut bytes, schema, properties).expect("a writer");
+    let mut group = writer.next_row_group().expect("a group");
+    for (_, values) in columns {
+        let levels: Vec<i16> = values
+            .iter()
+            .map(|value| i16::from(value.is_some()))
+            .collect();
+        let mut column = group.next_column().expect("a column").expect("each");
+        write_values(&mut column, values, &levels);
+        column.close().expect("a column");
+    }
+    group.close().expect("a group");
+    writer.close().expect("a file");
+    file(&bytes)
+}
+
+fn write_values(
+    column: &mut SerializedColumnWriter<'_>,
+    values: &[Option<TypedValue>],
+    levels: &[i16],
+) {
+    let (mut texts, mut doubles, mut days) = (Vec::new(), Vec::new(), Vec::new());
+    for value in values.iter().flatten() {
+        match value {
+            TypedValue::Text(text) => texts.push(ByteArray::from(&**text)),
+            TypedValue::Double(number) => doubles.push(*number),
+            TypedValue::Day(day) => days.push(i32::try_from(*day).expect("a day")),
+        }
+    }
+    let levels = Some(levels);
+    let written = if !doubles.is_empty() {
+        let column = column.typed::<DoubleType>();
+        column.write_batch(&doubles, levels, None)
+    } else if !days.is_empty() {
+        column.typed::<Int32Type>().write_batch(&days, levels, None)
+    } else {
+        let column = column.typed::<ByteArrayType>();
+        column.write_batch(&texts, levels, None)
+    };
+    written.expect("values");
 }
 
 fn file(bytes: &[u8]) -> NamedTempFile {

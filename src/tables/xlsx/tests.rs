@@ -14,8 +14,11 @@ const ROOT: &str = r#"<Relationships xmlns="http://schemas.openxmlformats.org/pa
 const RELATIONS: &str = r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>"#;
 const BOOK: &str = r#"<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="One" sheetId="1" r:id="r1"/></sheets></workbook>"#;
 
+/// Cells of the style 1 are days.
+const STYLES: &str = r#"<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>"#;
+
 /// A workbook of one sheet with these rows, and with `shared_bytes` of shared texts.
-fn workbook(rows: &str, shared_bytes: usize) -> NamedTempFile {
+pub(crate) fn workbook(rows: &str, shared_bytes: usize) -> NamedTempFile {
     let sheet = format!(
         r#"<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{rows}</sheetData></worksheet>"#
     );
@@ -31,6 +34,7 @@ fn workbook(rows: &str, shared_bytes: usize) -> NamedTempFile {
         ("_rels/.rels", ROOT),
         ("xl/workbook.xml", BOOK),
         ("xl/_rels/workbook.xml.rels", RELATIONS),
+        ("xl/styles.xml", STYLES),
         ("xl/worksheets/sheet1.xml", &sheet),
         ("xl/sharedStrings.xml", &shared),
     ];
