@@ -53,6 +53,8 @@ pub enum ErrorKind {
     Full,
     /// The writer failed earlier and must be opened again.
     Poisoned,
+    /// The matches of an aggregate have too many groups of two.
+    TooManyGroups,
 }
 
 impl Error {
@@ -148,6 +150,16 @@ impl Error {
     /// A limit was reached: [`Full`](ErrorKind::Full).
     pub fn full(reason: impl Into<String>) -> Error {
         Error::new(ErrorKind::Full, reason)
+    }
+
+    /// The matches have too many groups of two: [`TooManyGroups`](ErrorKind::TooManyGroups).
+    ///
+    /// ```
+    /// let error = signaldex::Error::too_many_groups("by has more than 5 groups of two");
+    /// assert_eq!(error.kind(), signaldex::ErrorKind::TooManyGroups);
+    /// ```
+    pub fn too_many_groups(reason: impl Into<String>) -> Error {
+        Error::new(ErrorKind::TooManyGroups, reason)
     }
 
     pub(crate) fn poisoned(reason: impl Into<String>) -> Error {

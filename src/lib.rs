@@ -172,6 +172,7 @@
 #[macro_use]
 mod text_form;
 
+mod aggregate;
 mod digest;
 mod encoding;
 mod error;
@@ -200,6 +201,10 @@ pub mod text;
 #[doc = include_str!("../docs/entry-points.md")]
 pub mod choosing_an_entry_point {}
 
+pub use aggregate::{
+    AggregateGroup, AggregateTotals, Aggregates, AmountCount, AmountFigures, Figures, KeyValue,
+    PartialAggregates, PartialGroup,
+};
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Result};
 pub use index::{
@@ -214,7 +219,7 @@ pub use plan::Strategies;
 pub use plan::{
     Cost, Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation,
 };
-pub use query::{Facet, FacetQuery, Filter, Query};
+pub use query::{AggregateQuery, Facet, FacetQuery, Filter, Query};
 pub use saved::{MatchedSignal, MatchedSignals, SavedSearches};
 pub use signal::{
     Company, CompanyProfile, Currency, Funding, Hiring, Item, ParseCurrencyError, ParseIdError,

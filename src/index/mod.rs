@@ -11,6 +11,8 @@ mod matches;
 
 mod changes;
 
+mod aggregates;
+
 mod lookups;
 
 mod columns;

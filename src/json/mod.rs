@@ -24,6 +24,7 @@
 //! # Ok::<(), json::RecordError>(())
 //! ```
 
+mod aggregates;
 mod change;
 mod changes_answer;
 mod columns;
@@ -51,6 +52,7 @@ mod value;
 mod write;
 mod written;
 
+pub use aggregates::AggregateAnswer;
 pub use change::ChangeItem;
 pub use changes_answer::{ChangesAnswer, write_change};
 pub use columns::{ColumnSource, ColumnType, ColumnValue, CompanyColumns, SignalColumns};

@@ -65,6 +65,8 @@ pub enum ErrorCode {
     CursorMismatch,
     /// The position is not valid, is damaged, or is ahead of the index.
     InvalidPosition,
+    /// The matches have too many groups of two.
+    TooManyGroups,
 }
 
 impl ErrorCode {
@@ -75,7 +77,7 @@ impl ErrorCode {
     ///
     /// assert!(ErrorCode::ALL.contains(&ErrorCode::TooLong));
     /// ```
-    pub const ALL: [ErrorCode; 12] = [
+    pub const ALL: [ErrorCode; 13] = [
         ErrorCode::UnknownParameter,
         ErrorCode::RepeatedParameter,
         ErrorCode::EmptyValue,
@@ -88,6 +90,7 @@ impl ErrorCode {
         ErrorCode::InvalidCursor,
         ErrorCode::CursorMismatch,
         ErrorCode::InvalidPosition,
+        ErrorCode::TooManyGroups,
     ];
 
     /// The name of the code in answers.
@@ -110,6 +113,7 @@ impl ErrorCode {
             ErrorCode::InvalidCursor => "invalid_cursor",
             ErrorCode::CursorMismatch => "cursor_mismatch",
             ErrorCode::InvalidPosition => "invalid_position",
+            ErrorCode::TooManyGroups => "too_many_groups",
         }
     }
 }

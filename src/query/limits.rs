@@ -38,6 +38,18 @@ pub const PAGE_MAX: u16 = 100;
 /// Characters of `cursor`.
 pub const CURSOR_CHARS_MAX: usize = 512;
 
+/// Items of `by`.
+pub const GROUPED_BY_MAX: usize = 2;
+
+/// Maximum number of groups of an answer of the API, and the default of most.
+pub const AGGREGATE_LIMIT_MAX: u32 = 1_000;
+
+/// The default number of groups if they are companies.
+pub const AGGREGATE_COMPANIES_DEFAULT: usize = 50;
+
+/// Groups of two above which nothing is computed, unless a query sets another number.
+pub const AGGREGATE_GROUPS_MAX: usize = 100_000;
+
 /// Bytes of a page or of a batch of changes. One with more ends early, with the cursor or position after its last
 /// item; it has at least one.
 pub const PAGE_BYTES_MAX: usize = 8 << 20;

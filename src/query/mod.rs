@@ -11,6 +11,8 @@
 //!              -> written   a query string that parses to an equal query
 //! ```
 
+mod aggregate_builder;
+mod aggregate_query;
 mod builder;
 mod conflicts;
 mod conversion;
@@ -22,6 +24,7 @@ mod facet;
 mod facet_query;
 mod filter;
 mod fingerprint;
+mod group_by;
 mod hint;
 mod keywords;
 pub mod limits;
@@ -36,6 +39,7 @@ mod params;
 mod phrase;
 mod prefix_word;
 mod sort_key;
+mod time_unit;
 mod values;
 mod writing;
 mod written;
@@ -44,6 +48,8 @@ use std::fmt;
 
 use time::Date;
 
+pub use aggregate_builder::AggregateBuilder;
+pub use aggregate_query::AggregateQuery;
 pub use builder::QueryBuilder;
 pub use cursor::{Cursor, ParseCursorError, Start};
 pub use error::{ErrorCode, InvalidQuery, ParameterError};
@@ -51,6 +57,7 @@ pub use facet::{Facet, FacetDescription};
 pub use facet_query::FacetQuery;
 pub use filter::{DateRange, Days, Filter, ParseDateRangeError, ParseDaysError};
 pub use fingerprint::Fingerprint;
+pub use group_by::{AggregateOrder, GroupBy, Measure};
 pub use named_companies::{NamedCompanies, NamedCompany};
 pub use optional_text::OptionalText;
 pub use order::{Order, ParseOrderError};
@@ -59,6 +66,7 @@ pub use parameter_set::ParameterSet;
 pub use params::{DecodeError, decode};
 pub use phrase::Phrase;
 pub use sort_key::{ParseSortKeyError, SortKey};
+pub use time_unit::{CalendarPeriod, TimeUnit};
 
 use derived::Derived;
 use filter::FilterPart;

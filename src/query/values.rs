@@ -108,7 +108,7 @@ pub(super) fn items(
     Ok(items)
 }
 
-fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ValueError> {
+pub(super) fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ValueError> {
     list::split(text).map_err(|error| match error {
         ListError::EmptyItem(number) => empty_item(number),
         ListError::OpenQuote(number) => (
@@ -157,7 +157,7 @@ pub(super) fn check_items(
     }
 }
 
-fn check_count(count: usize, max: usize) -> Result<(), ValueError> {
+pub(super) fn check_count(count: usize, max: usize) -> Result<(), ValueError> {
     if count <= max {
         Ok(())
     } else {
@@ -165,7 +165,7 @@ fn check_count(count: usize, max: usize) -> Result<(), ValueError> {
     }
 }
 
-fn too_many_items(count: usize, max: usize) -> ValueError {
+pub(super) fn too_many_items(count: usize, max: usize) -> ValueError {
     let error = format!("has {count} items; at most {max} are allowed");
     (ErrorCode::TooManyItems, error)
 }
@@ -195,7 +195,7 @@ pub(super) fn not_a_choice(text: &str, choices: &[&str]) -> ValueError {
 }
 
 /// Turns an error into that of a list item.
-fn of_item((code, error): ValueError) -> ValueError {
+pub(super) fn of_item((code, error): ValueError) -> ValueError {
     (code, error.replacen("is", "has the item", 1))
 }
 
@@ -394,9 +394,13 @@ fn id(text: &str) -> Result<SignalId, ValueError> {
 
 /// Parses a number of the API, or of the text form of a valid query.
 pub(super) fn number(parameter: Parameter, text: &str, origin: Origin) -> Result<u32, ValueError> {
+    number_up_to(text, number_max(parameter, origin))
+}
+
+/// Parses a number from 1 to `max`.
+pub(super) fn number_up_to(text: &str, max: u32) -> Result<u32, ValueError> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero(text);
     let number = is_number.then(|| text.parse().ok()).flatten();
-    let max = number_max(parameter, origin);
     number
         .filter(|number| (1..=max).contains(number))
         .ok_or_else(|| not_a_number(text, max))
@@ -422,7 +426,7 @@ fn number_max(parameter: Parameter, origin: Origin) -> u32 {
     }
 }
 
-fn not_a_number(text: &str, max: u32) -> ValueError {
+pub(super) fn not_a_number(text: &str, max: u32) -> ValueError {
     let text = quoted(text);
     let error = format!("is {text}; allowed are whole numbers from 1 to {max}");
     (ErrorCode::InvalidValue, error)

@@ -19,12 +19,13 @@ query: signal text
 kernels:
 encoding: error kernels
 segment: digest encoding error kernels query signal text
+aggregate: error query signal
 plan: encoding error kernels query segment signal
 exec: encoding error kernels plan query segment signal
-index: digest encoding error exec plan query segment signal
+index: aggregate digest encoding error exec plan query segment signal
 saved: error index query signal text
 tables: error query signal text
-json: error index query signal tables text
+json: aggregate error index query signal tables text
 sample: error index json
 replicate: digest error index text
 ";
