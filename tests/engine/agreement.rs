@@ -311,7 +311,7 @@ fn an_order_by_amount_needs_a_currency_at_every_door() {
         assert_eq!(typed.as_ref().err(), Some(&refused));
         let mut matches = snapshot.matches(&all, corpus.as_of(), order);
         let first = matches.next().expect("an error");
-        let error = first.err().expect("no signal");
+        let error = first.expect_err("no signal");
         assert_eq!(error.kind(), signaldex::ErrorKind::Invalid);
         assert_eq!(error.to_string(), refused.to_string());
         assert!(matches.next().is_none());
