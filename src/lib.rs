@@ -208,10 +208,10 @@ pub use aggregate::{
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Result};
 pub use index::{
-    Change, ChangeKind, Changes, CommitReport, CompanyDeletion, FacetCount, FacetCounters,
-    FacetDictionary, Facets, Found, HintFacts, Ids, Index, IndexBuilder, IndexId, IndexStatistics,
-    Matches, Page, Pages, ParsePositionError, Position, PositionError, Refreshed, RowBlock,
-    SegmentColumns, Snapshot, Writer,
+    AggregateExplanation, Change, ChangeKind, Changes, CommitReport, CompanyDeletion, FacetCount,
+    FacetCounters, FacetDictionary, Facets, Found, HintFacts, Ids, Index, IndexBuilder, IndexId,
+    IndexStatistics, Matches, Page, Pages, ParsePositionError, Position, PositionError, Refreshed,
+    RowBlock, SegmentColumns, Snapshot, Writer,
 };
 #[cfg(feature = "__strategies")]
 #[doc(hidden)]

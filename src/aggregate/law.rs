@@ -13,7 +13,7 @@ use crate::query::{AggregateQuery, Facet, GroupBy, Measure};
 use crate::signal::{Company, Currency, Signal};
 
 /// A signal and its company.
-type Record<'r> = (&'r Signal<'r>, &'r Company<'r>);
+type MatchedRecord<'r> = (&'r Signal<'r>, &'r Company<'r>);
 
 /// The smallest label of each value of the facets that are grouped by, by its key.
 type SmallestLabels = BTreeMap<(Facet, String), String>;
@@ -59,10 +59,10 @@ impl AggregateQuery {
     ) -> Aggregates {
         let records = records.into_iter();
         let is_match =
-            |(signal, company): &Record<'r>| self.filter().matches(signal, company, today);
-        let matches: Vec<Record<'r>> = records.filter(is_match).collect();
+            |(signal, company): &MatchedRecord<'r>| self.filter().matches(signal, company, today);
+        let matches: Vec<MatchedRecord<'r>> = records.filter(is_match).collect();
         let labels = smallest_labels(self, &matches);
-        let mut by_key: BTreeMap<Vec<Option<KeyValue>>, Vec<Record<'r>>> = BTreeMap::new();
+        let mut by_key: BTreeMap<Vec<Option<KeyValue>>, Vec<MatchedRecord<'r>>> = BTreeMap::new();
         for &record in &matches {
             let key = self.by().iter().map(|&by| key_value(by, record, &labels));
             by_key.entry(key.collect()).or_default().push(record);
@@ -88,7 +88,7 @@ impl AggregateQuery {
     }
 }
 
-fn smallest_labels(query: &AggregateQuery, matches: &[Record<'_>]) -> SmallestLabels {
+fn smallest_labels(query: &AggregateQuery, matches: &[MatchedRecord<'_>]) -> SmallestLabels {
     let mut labels = SmallestLabels::new();
     for by in query.by() {
         let &GroupBy::Facet(facet) = by else {
@@ -111,7 +111,7 @@ fn smallest_labels(query: &AggregateQuery, matches: &[Record<'_>]) -> SmallestLa
 
 fn key_value(
     by: GroupBy,
-    (signal, company): Record<'_>,
+    (signal, company): MatchedRecord<'_>,
     labels: &SmallestLabels,
 ) -> Option<KeyValue> {
     match by {
@@ -128,7 +128,7 @@ fn key_value(
     }
 }
 
-fn figures(query: &AggregateQuery, records: &[Record<'_>]) -> Figures {
+fn figures(query: &AggregateQuery, records: &[MatchedRecord<'_>]) -> Figures {
     let slugs = || records.iter().map(|(_, company)| &*company.slug);
     let companies = || slugs().collect::<BTreeSet<&str>>().len() as u64;
     Figures {
@@ -139,13 +139,13 @@ fn figures(query: &AggregateQuery, records: &[Record<'_>]) -> Figures {
 }
 
 /// The sum of the amounts in the one currency that an order by sums has.
-fn sum_of(records: &[Record<'_>]) -> Option<f64> {
+fn sum_of(records: &[MatchedRecord<'_>]) -> Option<f64> {
     let amounts = by_currency(records).into_values().next();
     amounts.map(|amounts| plain_sum(&amounts))
 }
 
 /// The amounts of each currency, ascending; those without a currency last.
-fn by_currency(records: &[Record<'_>]) -> BTreeMap<(bool, Option<Currency>), Vec<f64>> {
+fn by_currency(records: &[MatchedRecord<'_>]) -> BTreeMap<(bool, Option<Currency>), Vec<f64>> {
     let mut amounts: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for (signal, _) in records {
         if let Some(funding) = &signal.funding
@@ -162,7 +162,7 @@ fn by_currency(records: &[Record<'_>]) -> BTreeMap<(bool, Option<Currency>), Vec
     amounts
 }
 
-fn amounts(query: &AggregateQuery, records: &[Record<'_>]) -> Vec<AmountFigures> {
+fn amounts(query: &AggregateQuery, records: &[MatchedRecord<'_>]) -> Vec<AmountFigures> {
     let measured = |measure, figure: f64| query.has(measure).then_some(figure);
     let of_currency =
         |((_, currency), amounts): ((bool, Option<Currency>), Vec<f64>)| AmountFigures {

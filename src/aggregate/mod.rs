@@ -10,8 +10,13 @@
 mod answer;
 mod decimal;
 mod law;
+mod measure;
 mod partial;
 mod ranking;
 
 pub use answer::{AggregateGroup, AggregateTotals, Aggregates, AmountFigures, Figures, KeyValue};
+pub(crate) use measure::{measured_amounts, sum_of_bits};
+pub(crate) use partial::check_groups;
+pub(crate) use ranking::needs_sum;
+
 pub use partial::{AmountCount, PartialAggregates, PartialGroup};

@@ -1,14 +1,19 @@
-//! Aggregates of a snapshot.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! Aggregates of a snapshot: matches are counted by group, groups are ranked, and those that are shown are measured.
 
 use time::Date;
 
-use super::snapshot::{Found, Snapshot};
+use super::group_table::{ByCombination, GroupTable, NO_CELL, SegmentColumnsBy, cells_of};
+use super::group_values::GroupValues;
+use super::measuring::{CellAmounts, SegmentCells, count_companies, counted};
+use super::snapshot::Snapshot;
 use crate::Result;
-use crate::aggregate::{Aggregates, AmountCount, KeyValue, PartialAggregates, PartialGroup};
-use crate::plan::{Cost, cost::tally_bound};
-use crate::query::{AggregateQuery, GroupBy, Order};
+use crate::aggregate::{
+    AggregateGroup, AggregateTotals, Aggregates, Figures, KeyValue, PartialAggregates,
+    PartialGroup, check_groups, measured_amounts, needs_sum, sum_of_bits,
+};
+use crate::exec::{GroupColumn, MatchedRows, Observer, Unobserved};
+use crate::plan::{Cost, cost};
+use crate::query::{AggregateOrder, AggregateQuery, GroupBy, Measure};
 
 impl Snapshot {
     /// Figures over all matches of a query, exact whatever is shown of them: [`AggregateQuery::of`] defines them.
@@ -31,8 +36,12 @@ impl Snapshot {
     /// # Errors
     /// There are too many groups of two ([`TooManyGroups`](crate::ErrorKind::TooManyGroups)), or a part of a file that
     /// the query needs is damaged.
+    ///
+    /// Cost: that of [`count`](Self::count) and a few nanoseconds per match and column; without a filter, counts by one
+    /// unit of time or one list are stored.
     pub fn aggregate(&self, query: &AggregateQuery, today: Date) -> Result<Aggregates> {
-        self.partial_aggregates(query, today)?.finish(query)
+        let run = AggregateRun::<Unobserved>::new(self, query, today)?;
+        run.answer()
     }
 
     /// What the snapshot contributes to the answer over several, such as the shards of a corpus.
@@ -43,47 +52,21 @@ impl Snapshot {
     ///
     /// let query = AggregateQuery::from_query_string("by=sizes", ParameterSet::FILTERS)?;
     /// let partial = sample::index()?.snapshot().partial_aggregates(&query, sample::AS_OF)?;
-    /// assert_eq!(partial.finish(&query)?.totals.groups, 4);
+    /// assert!(partial.finish(&query)?.totals.groups >= 4);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// As [`aggregate`](Self::aggregate).
+    ///
+    /// Cost: as [`aggregate`](Self::aggregate), with the amounts of every group sorted.
     pub fn partial_aggregates(
         &self,
         query: &AggregateQuery,
         today: Date,
     ) -> Result<PartialAggregates> {
-        let mut groups: BTreeMap<Vec<Option<KeyValue>>, PlainGroup> = BTreeMap::new();
-        let mut companies = BTreeSet::new();
-        let mut matches = self.matches(query.filter(), today, Order::OldestFirst);
-        while let Some((id, address)) = matches.next_address()? {
-            let Some(found) = self.found_at(id, address)? else {
-                continue;
-            };
-            let key = query.by().iter().map(|&by| key_value(by, &found));
-            let group = groups.entry(key.collect()).or_default();
-            group.count += 1;
-            group.companies.insert(found.company.slug.to_string());
-            companies.insert(found.company.slug.to_string());
-            if let Some(funding) = &found.signal.funding
-                && let Some(amount) = funding.amount
-            {
-                let amount = AmountCount::new(funding.currency, amount + 0.0, 1);
-                group.amounts.push(amount);
-            }
-        }
-        let partial = |(key, group): (_, PlainGroup)| {
-            let mut partial = PartialGroup::new(key, group.count, group.companies.len() as u64);
-            partial.add_amounts(group.amounts);
-            partial
-        };
-        let groups = groups.into_iter().map(partial).collect();
-        Ok(PartialAggregates::new(
-            query,
-            groups,
-            companies.len() as u64,
-        ))
+        let run = AggregateRun::<Unobserved>::new(self, query, today)?;
+        run.partial()
     }
 
     /// An upper bound of the work of [`aggregate`](Self::aggregate), in the unit of [`cost`](Self::cost), found without
@@ -110,29 +93,317 @@ impl Snapshot {
             .iter()
             .map(|live| u64::from(live.segment.row_count()))
             .sum();
-        let passes = query.by().len() + 2 * query.measures().len();
-        let tally = tally_bound(rows, passes);
-        Ok(self.cost(query.filter(), today, cheap.saturating_sub(tally))? + tally)
+        let bound = cost::tally_bound(rows, passes(query));
+        if self.has_stored_groups(query) {
+            return Ok(0);
+        }
+        let filter = self.cost(query.filter(), today, cheap.saturating_sub(bound))?;
+        if filter + bound <= cheap {
+            return Ok(filter + bound);
+        }
+        // Of the matches alone, of which there may be few.
+        self.cost_with_tallies(query.filter(), today, passes(query))
+    }
+
+    /// Whether counts of all groups are stored.
+    fn has_stored_groups(&self, query: &AggregateQuery) -> bool {
+        let is_stored = matches!(query.by(), [GroupBy::Time(_) | GroupBy::Facet(_)]);
+        self.strategies.stored_counts
+            && is_stored
+            && query.filter().is_empty()
+            && query.measures() == [Measure::Count]
+            && !needs_sum(query)
     }
 }
 
-#[derive(Default)]
-struct PlainGroup {
-    count: u64,
-    companies: BTreeSet<String>,
-    amounts: Vec<AmountCount>,
+/// The passes over columns of matches that a query takes at most, each as long as counting a facet.
+fn passes(query: &AggregateQuery) -> usize {
+    /// Collecting and sorting the amounts of cells, of which all matches may have one.
+    const OF_AMOUNTS: usize = 12;
+    /// Each quantile selects among the amounts, again for the totals.
+    const OF_QUANTILE: usize = 16;
+    /// Sets of companies may have to be sorted.
+    const OF_COMPANIES: usize = 24;
+    let of_measure = |measure: &Measure| match measure {
+        Measure::Count => 2,
+        Measure::Companies => OF_COMPANIES,
+        Measure::Sum | Measure::Min | Measure::Max => OF_AMOUNTS / 3,
+        Measure::Median | Measure::P25 | Measure::P75 => OF_QUANTILE,
+    };
+    let measures: usize = query.measures().iter().map(of_measure).sum();
+    let has_amounts = query.has_amounts() || needs_sum(query);
+    measures + 4 * query.by().len() + if has_amounts { OF_AMOUNTS } else { 0 }
 }
 
-fn key_value(by: GroupBy, found: &Found<'_>) -> Option<KeyValue> {
-    match by {
-        GroupBy::Time(unit) => Some(KeyValue::Time(unit.period(found.signal.date?))),
-        GroupBy::Facet(facet) => {
-            let label = facet.label(&found.signal, &found.company)?;
-            Some(KeyValue::Label(label.into_owned()))
+/// A query with the counts of its groups.
+pub(super) struct AggregateRun<'s, O: Observer> {
+    snapshot: &'s Snapshot,
+    query: &'s AggregateQuery,
+    pub(super) table: GroupTable<'s>,
+    /// By segment; none if the counts are stored.
+    segments: Vec<CountedSegment<'s>>,
+    /// How the matches of each segment were found.
+    pub(super) explained: Vec<O::Explained>,
+}
+
+/// The matches of a segment and the group of each combination of codes.
+struct CountedSegment<'s> {
+    columns: SegmentColumnsBy<'s>,
+    groups: ByCombination<u32>,
+    matched: MatchedRows,
+}
+
+/// The groups that are shown, in order, and whether there are more.
+struct Ranking {
+    shown: Vec<u32>,
+    truncated: bool,
+}
+
+impl<'s, O: Observer> AggregateRun<'s, O> {
+    /// Finds the matches of a query and counts their groups.
+    ///
+    /// # Errors
+    /// There are too many groups of two, or a part of a file is damaged.
+    pub(super) fn new(
+        snapshot: &'s Snapshot,
+        query: &'s AggregateQuery,
+        today: Date,
+    ) -> Result<AggregateRun<'s, O>> {
+        let has_companies = query.has(Measure::Companies) || query.names_companies();
+        let companies = if has_companies {
+            Some(snapshot.company_numbers()?)
+        } else {
+            None
+        };
+        let values = [0, 1].map(|_| GroupValues::new(&snapshot.segments, companies));
+        let mut run = AggregateRun {
+            snapshot,
+            query,
+            table: GroupTable::new(values),
+            segments: Vec::new(),
+            explained: Vec::new(),
+        };
+        for handle in &snapshot.segments {
+            handle.segment.check_facet_values()?;
         }
-        GroupBy::Company => Some(KeyValue::Company {
-            slug: found.company.slug.to_string(),
-            name: found.company.name.to_string(),
-        }),
+        if snapshot.has_stored_groups(query) {
+            run.add_stored()?;
+        } else {
+            run.count(today)?;
+        }
+        check_groups(query, run.table.groups.len())?;
+        Ok(run)
+    }
+
+    fn add_stored(&mut self) -> Result<()> {
+        let by = self.query.by()[0];
+        for (index, handle) in self.snapshot.segments.iter().enumerate() {
+            if let Some(counts) = handle.live().stored_groups(by)? {
+                let column = GroupColumn::of(&handle.segment, by)?;
+                self.table.add_stored(index, &column, &counts);
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, today: Date) -> Result<()> {
+        let request = self.snapshot.request(self.query.filter(), today);
+        for (index, handle) in self.snapshot.segments.iter().enumerate() {
+            let (matched, explained) = handle.live().matched_rows::<O>(&request)?;
+            let columns = SegmentColumnsBy::of(&handle.segment, self.query)?;
+            let counts = columns.count(&matched);
+            let groups = self.table.add(index, &columns, &counts, self.query)?;
+            self.explained.push(explained);
+            self.segments.push(CountedSegment {
+                columns,
+                groups,
+                matched,
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether the counts of groups are stored.
+    pub(super) fn is_stored(&self) -> bool {
+        self.snapshot.has_stored_groups(self.query)
+    }
+
+    /// The matches of each segment with the cells of their groups.
+    fn cells(&self, cells: &[u32]) -> Vec<SegmentCells<'_, 's>> {
+        let segments = self.segments.iter();
+        let of_segment = segments.map(|counted| SegmentCells {
+            cells: cells_of(&counted.groups, cells),
+            columns: &counted.columns,
+            matched: &counted.matched,
+        });
+        of_segment.collect()
+    }
+
+    fn amounts(&self, cells: &[u32], len: usize) -> Result<CellAmounts> {
+        CellAmounts::collect(&self.snapshot.segments, &self.cells(cells), len)
+    }
+
+    /// The number of companies of each cell but the last, and that of all matches.
+    fn companies(&self, cells: &[u32], len: usize) -> Result<(Vec<u64>, u64)> {
+        if !self.query.has(Measure::Companies) {
+            return Ok((vec![0; len - 1], 0));
+        }
+        if self.query.names_companies() {
+            return Ok((vec![1; len - 1], self.table.groups.len() as u64));
+        }
+        let numbers = self.snapshot.company_numbers()?;
+        let matches = self.cells(cells);
+        count_companies(numbers, &self.snapshot.segments, &matches, len)
+    }
+
+    /// A cell for each group, in their order.
+    fn all_cells(&self) -> Vec<u32> {
+        (0..self.table.groups.len() as u32).collect()
+    }
+
+    fn key(&self, group: u32) -> Result<Vec<Option<KeyValue>>> {
+        let values = self.table.groups[group as usize].values;
+        let columns = self
+            .table
+            .values
+            .iter()
+            .zip(values)
+            .take(self.query.by().len());
+        columns
+            .map(|(column, value)| column.key_value(value))
+            .collect()
+    }
+
+    /// The answer.
+    ///
+    /// # Errors
+    /// A part of a file is damaged.
+    pub(super) fn answer(&self) -> Result<Aggregates> {
+        let groups = self.table.groups.len();
+        let is_grouped = !self.query.by().is_empty();
+        // An order by sums needs the amounts of all groups before it ranks them.
+        let mut all = None;
+        let mut sums = Vec::new();
+        if needs_sum(self.query) && is_grouped {
+            let mut amounts = self.amounts(&self.all_cells(), groups + 1)?;
+            let sum = |group| amounts.of_cell(group, |_, bits| sum_of_bits(bits)).pop();
+            sums = (0..groups).map(sum).collect();
+            all = Some(amounts);
+        }
+        let ranking = if is_grouped {
+            self.ranking(&sums)
+        } else {
+            Ranking {
+                shown: Vec::new(),
+                truncated: false,
+            }
+        };
+        let mut cells = vec![NO_CELL; groups];
+        for (cell, &group) in ranking.shown.iter().enumerate() {
+            cells[group as usize] = cell as u32;
+        }
+        let len = ranking.shown.len() + 1;
+        let by_group = all.is_some();
+        let mut amounts = match all {
+            _ if !self.query.has_amounts() => None,
+            Some(amounts) => Some(amounts),
+            None => Some(self.amounts(&cells, len)?),
+        };
+        let (companies, all_companies) = self.companies(&cells, len)?;
+        let mut shown = Vec::with_capacity(ranking.shown.len());
+        for (cell, &group) in ranking.shown.iter().enumerate() {
+            let slot = if by_group { group as usize } else { cell };
+            let measure = |amounts: &mut CellAmounts| {
+                amounts.of_cell(slot, |currency, bits| {
+                    measured_amounts(self.query, currency, bits)
+                })
+            };
+            shown.push(AggregateGroup {
+                key: self.key(group)?,
+                figures: Figures {
+                    count: self.table.groups[group as usize].count,
+                    companies: self.query.has(Measure::Companies).then(|| companies[cell]),
+                    amounts: amounts.as_mut().map(measure),
+                },
+            });
+        }
+        let measure = |amounts: &CellAmounts| {
+            amounts.of_all(|currency, bits| measured_amounts(self.query, currency, bits))
+        };
+        Ok(Aggregates {
+            groups: shown,
+            truncated: ranking.truncated,
+            totals: AggregateTotals {
+                groups: if is_grouped { groups as u64 } else { 0 },
+                figures: Figures {
+                    count: self.table.matches(),
+                    companies: self.query.has(Measure::Companies).then_some(all_companies),
+                    amounts: amounts.as_ref().map(measure),
+                },
+            },
+        })
+    }
+
+    /// Ranks the groups; `sums` are those of their amounts if the order needs them.
+    fn ranking(&self, sums: &[Option<f64>]) -> Ranking {
+        let GroupTable { groups, values, .. } = &self.table;
+        let order = self.query.order();
+        let compare = |&a: &u32, &b: &u32| {
+            let (one, other) = (&groups[a as usize], &groups[b as usize]);
+            let by_figure = match order {
+                AggregateOrder::Key | AggregateOrder::KeyDescending => std::cmp::Ordering::Equal,
+                AggregateOrder::Count => other.count.cmp(&one.count),
+                AggregateOrder::Sum => {
+                    // No sum is negative, so that none comes last.
+                    let sum = |group: u32| sums[group as usize].unwrap_or(-1.0);
+                    sum(b).total_cmp(&sum(a))
+                }
+            };
+            let descending = order == AggregateOrder::KeyDescending;
+            let by_value = |index: usize| {
+                values[index].compare(one.values[index], other.values[index], descending)
+            };
+            by_figure
+                .then_with(|| by_value(0))
+                .then_with(|| by_value(1))
+        };
+        let mut shown = self.all_cells();
+        let limit = self.query.limit().unwrap_or(usize::MAX);
+        let truncated = limit < shown.len();
+        if truncated {
+            if order == AggregateOrder::Count {
+                // Numbers are selected faster than groups, whose keys are compared only where counts are equal.
+                let mut counts: Vec<u64> = groups.iter().map(|group| group.count).collect();
+                let at = counts.len() - 1 - limit;
+                let (_, &mut least, _) = counts.select_nth_unstable(at);
+                shown.retain(|&group| groups[group as usize].count >= least);
+            }
+            shown.select_nth_unstable_by(limit, compare);
+            shown.truncate(limit);
+        }
+        shown.sort_unstable_by(compare);
+        Ranking { shown, truncated }
+    }
+
+    /// The counters of all groups.
+    fn partial(&self) -> Result<PartialAggregates> {
+        let (cells, len) = (self.all_cells(), self.table.groups.len() + 1);
+        let (companies, all_companies) = self.companies(&cells, len)?;
+        let has_amounts = self.query.has_amounts() || needs_sum(self.query);
+        let mut amounts = if has_amounts {
+            Some(self.amounts(&cells, len)?)
+        } else {
+            None
+        };
+        let mut groups = Vec::with_capacity(len - 1);
+        for (cell, counted_group) in self.table.groups.iter().enumerate() {
+            let key = self.key(cell as u32)?;
+            let mut group = PartialGroup::new(key, counted_group.count, companies[cell]);
+            if let Some(amounts) = &mut amounts {
+                group.amounts = amounts.of_cell(cell, counted).concat();
+            }
+            groups.push(group);
+        }
+        Ok(PartialAggregates::new(self.query, groups, all_companies))
     }
 }

@@ -145,6 +145,23 @@ impl Snapshot {
         Ok(cost)
     }
 
+    /// As [`cost_of`](Self::cost_of), for other columns that are read as facets are.
+    pub(super) fn cost_with_tallies(
+        &self,
+        filter: &Filter,
+        today: Date,
+        tallies: usize,
+    ) -> Result<Cost> {
+        let everything = if filter.is_empty() {
+            self.sizes()
+                .map(|(rows, _)| cost::tally_bound(rows, tallies))
+                .sum()
+        } else {
+            0
+        };
+        Ok(self.cost_of(filter, today, tallies)? + everything)
+    }
+
     /// The maximum cost of visiting all matches and counting facets.
     fn cost_of(&self, filter: &Filter, today: Date, facets: usize) -> Result<Cost> {
         let request = self.request(filter, today);

@@ -13,6 +13,8 @@ mod changes;
 
 mod aggregates;
 
+mod aggregate_explanation;
+
 mod lookups;
 
 mod columns;
@@ -33,16 +35,20 @@ mod builder;
 mod chain;
 mod commit;
 mod companies;
+mod company_numbers;
 mod debug;
 mod directory;
 mod facet_dictionary;
 mod facets;
+mod group_table;
+mod group_values;
 mod hex_number;
 mod hint_rules;
 mod identity;
 mod live;
 mod manifest;
 mod mapped_file;
+mod measuring;
 mod memory;
 mod merge;
 mod merge_threads;
@@ -68,6 +74,7 @@ use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 
+pub use aggregate_explanation::AggregateExplanation;
 pub use builder::IndexBuilder;
 #[cfg(feature = "replicate")]
 pub(crate) use chain::ChainLine;

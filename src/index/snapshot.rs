@@ -1,10 +1,11 @@
 //! Snapshots: an immutable state of an index. [`queries`](super::queries) has what is asked of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use time::Date;
 
 use super::chain::Chain;
+use super::company_numbers::CompanyNumbers;
 use super::identity::IndexId;
 use super::live::SegmentHandle;
 use super::manifest::{History, Manifest};
@@ -32,6 +33,8 @@ pub struct Snapshot {
     /// Oldest first.
     pub(super) segments: Vec<SegmentHandle>,
     pub(super) strategies: Strategies,
+    /// Computed on demand.
+    companies: Arc<OnceLock<CompanyNumbers>>,
 }
 
 /// A signal and its company.
@@ -66,6 +69,7 @@ impl Snapshot {
             chain,
             segments,
             strategies: Strategies::ALL,
+            companies: Arc::new(OnceLock::new()),
         }
     }
 
@@ -206,6 +210,16 @@ impl Snapshot {
             }
         }
         Ok(None)
+    }
+
+    /// The numbers of companies over all segments.
+    pub(super) fn company_numbers(&self) -> Result<&CompanyNumbers> {
+        if let Some(known) = self.companies.get() {
+            return Ok(known);
+        }
+        let numbers = CompanyNumbers::of(&self.segments)?;
+        // Another thread may have made the same numbers meanwhile.
+        Ok(self.companies.get_or_init(|| numbers))
     }
 
     /// The request to each segment if the order does not matter.

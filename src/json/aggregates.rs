@@ -3,6 +3,7 @@
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 
+use super::page::write_value;
 use super::written::AmountNumber;
 use crate::aggregate::{
     AggregateGroup, AggregateTotals, Aggregates, AmountFigures, Figures, KeyValue,
@@ -48,7 +49,7 @@ impl AggregateAnswer<'_> {
         serde_json::to_vec(&super::Data { data: self }).expect("texts and numbers are valid JSON")
     }
 
-    /// Appends each group on a line of its own, and the totals as `{"totals":{…}}` on the last.
+    /// Appends each group on a line of its own, or the totals if the query groups by nothing.
     ///
     /// ```
     /// use signaldex::json::AggregateAnswer;
@@ -58,30 +59,28 @@ impl AggregateAnswer<'_> {
     /// let answer = AggregateAnswer { query: &query, aggregates: &Aggregates::default() };
     /// let mut lines = Vec::new();
     /// answer.write_lines(&mut lines);
-    /// assert_eq!(lines, b"{\"totals\":{\"groups\":0,\"count\":0}}\n");
+    /// assert_eq!(lines, b"{\"groups\":0,\"count\":0}\n");
     /// # Ok::<(), signaldex::query::InvalidQuery>(())
     /// ```
     pub fn write_lines(&self, output: &mut Vec<u8>) {
-        let query = self.query;
-        for group in &self.aggregates.groups {
-            super::page::write_value(output, &GroupObject { query, group });
+        let (query, totals) = (self.query, &self.aggregates.totals);
+        if query.by().is_empty() {
+            write_value(output, &TotalsObject { query, totals });
             output.push(b'\n');
         }
-        output.extend_from_slice(b"{\"totals\":");
-        let totals = &self.aggregates.totals;
-        super::page::write_value(output, &TotalsObject { query, totals });
-        output.extend_from_slice(b"}\n");
+        for group in &self.aggregates.groups {
+            write_value(output, &GroupObject { query, group });
+            output.push(b'\n');
+        }
     }
 }
 
 impl Serialize for AggregateAnswer<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (query, aggregates) = (self.query, self.aggregates);
-        let groups: Vec<_> = aggregates.groups.iter().collect();
-        let groups: Vec<GroupObject<'_>> = groups
-            .into_iter()
-            .map(|group| GroupObject { query, group })
-            .collect();
+        let groups = aggregates.groups.iter();
+        let groups: Vec<GroupObject<'_>> =
+            groups.map(|group| GroupObject { query, group }).collect();
         let totals = &aggregates.totals;
         let mut object = serializer.serialize_struct("AggregateAnswer", 3)?;
         object.serialize_field("groups", &groups)?;

@@ -8,6 +8,7 @@
 
 mod assemble;
 mod builder;
+mod calendar;
 mod commit_reads;
 mod commits;
 mod companies;

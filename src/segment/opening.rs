@@ -60,6 +60,7 @@ impl Segment {
             checks: checks(views.checkpoints.len(), views.postings.entries.len()),
             records: Checked::none(records),
             last_commit: OnceLock::new(),
+            calendar: OnceLock::new(),
             path: path.cloned(),
             trust: Trust::default(),
             bytes,

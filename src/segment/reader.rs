@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use super::calendar::{Calendar, CodedPeriod};
 use super::commits::ChangeOffset;
 use super::companies::{CompanyKeys, RowsByCompany};
 use super::field::TextField;
@@ -22,7 +23,7 @@ use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::tokens::{TermNumber, TokenStreams};
 use crate::encoding::zone_map::OrderedColumn;
-use crate::query::Facet;
+use crate::query::{Facet, TimeUnit};
 use crate::signal::{Company, Item, Signal, SignalId};
 
 /// An open segment.
@@ -36,6 +37,8 @@ pub(crate) struct Segment {
     pub(super) records: Checked,
     /// The last commit that changed a row or deleted a signal, computed on demand.
     pub(super) last_commit: OnceLock<u64>,
+    /// Rows by day and period, computed on demand.
+    pub(super) calendar: OnceLock<Calendar>,
 }
 
 /// Figures on one line: a segment holds up to gigabytes.
@@ -210,6 +213,23 @@ impl Segment {
     /// The days of day codes: code `n` means the day at index `n - 1`.
     pub(crate) fn days(&self) -> Result<&[i32]> {
         Ok(self.checked(Part::Dates)?.days)
+    }
+
+    /// Rows by day and period. Cost: a pass over the codes of days, once.
+    ///
+    /// # Errors
+    /// The days are damaged.
+    pub(crate) fn calendar(&self) -> Result<&Calendar> {
+        let (column, days) = (self.day_column()?.column, self.days()?.len());
+        Ok(self.calendar.get_or_init(|| Calendar::of(column, days)))
+    }
+
+    /// The periods of a unit that days of the segment are in, ascending.
+    ///
+    /// # Errors
+    /// The days are damaged.
+    pub(crate) fn periods(&self, unit: TimeUnit) -> Result<&[CodedPeriod]> {
+        Ok(self.calendar()?.periods(self.days()?, unit))
     }
 
     /// Amount codes of rows.

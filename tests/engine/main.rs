@@ -1,5 +1,6 @@
 //! The engine as a host sees it, compared with the plain meaning of its queries.
 
+mod aggregates;
 mod agreement;
 mod alerts;
 mod awkward;

@@ -174,6 +174,10 @@ pub(crate) const PARAMETER_ERRORS: [(ErrorCode, &str); ErrorCode::ALL.len()] = {
             E::InvalidPosition,
             "The position is none of an index, or ahead of this one",
         ),
+        (
+            E::TooManyGroups,
+            "More groups than are computed; take a larger unit of time or a narrower filter",
+        ),
     ]
 };
 

@@ -83,7 +83,7 @@ fn amount() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => (0_u64..1_000_000_000_000).prop_map(|cents| cents as f64 / 100.0),
         2 => (0_u64..1_000_000).prop_map(|thousandths| thousandths as f64 / 1000.0),
-        1 => (0.0_f64..f64::MAX),
+        1 => 0.0_f64..f64::MAX,
         1 => any::<u64>().prop_map(|bits| f64::from_bits(bits >> 1)).prop_filter("a number", |x| x.is_finite()),
     ]
 }

@@ -20,6 +20,7 @@ fn every_code_is_listed_once() {
             E::InvalidCursor => 9,
             E::CursorMismatch => 10,
             E::InvalidPosition => 11,
+            E::TooManyGroups => 12,
         };
         assert_eq!(position, expected, "{code}");
     }

@@ -1,0 +1,263 @@
+//! The columns that matches are grouped by: a code for each row, of a period, a value of a list, or a company.
+
+use super::live::LiveSegment;
+use super::matched_rows::MatchedRows;
+use crate::Result;
+use crate::encoding::column::{Column, NO_CODE};
+use crate::encoding::nibbles::FacetColumn;
+use crate::encoding::row::Row;
+use crate::query::{CalendarPeriod, GroupBy};
+use crate::segment::{FacetView, Segment};
+
+/// Codes of rows up to which they are counted in several tables.
+const SPLIT_CODES_MAX: u32 = 4096;
+
+/// Tables in which codes of rows are counted: signals that are neighbours often have one date, and incrementing a counter
+/// that has just been written waits for the store.
+const TABLES: usize = 4;
+
+/// A column that matches are grouped by. Code 0 is that of rows without the value.
+#[derive(Debug)]
+pub(crate) struct GroupColumn<'a> {
+    rows: RowCodes<'a>,
+    /// The code of a group for each code of a row, unless they are the same.
+    by_row_code: Option<Vec<u32>>,
+    /// The number of codes of rows, 0 included.
+    row_codes: u32,
+    /// The number of codes of groups, 0 included.
+    len: u32,
+    /// What the codes from 1 on mean.
+    pub(crate) values: GroupColumnValues<'a>,
+}
+
+/// The codes of rows.
+#[derive(Clone, Copy, Debug)]
+enum RowCodes<'a> {
+    Column(Column<'a>),
+    Facet(FacetColumn<'a>),
+}
+
+/// What the codes of a column from 1 on mean, in this order.
+#[derive(Debug)]
+pub(crate) enum GroupColumnValues<'a> {
+    /// Periods, ascending.
+    Periods(Vec<CalendarPeriod>),
+    /// Values of a facet.
+    Facet(&'a FacetView<'a>),
+    /// Companies, by number.
+    Companies,
+}
+
+impl<'a> GroupColumn<'a> {
+    /// The column of a segment.
+    ///
+    /// # Errors
+    /// The column is damaged.
+    pub(crate) fn of(segment: &'a Segment, by: GroupBy) -> Result<GroupColumn<'a>> {
+        Ok(match by {
+            GroupBy::Time(unit) => {
+                let (coded, days) = (segment.periods(unit)?, segment.days()?.len());
+                let mut by_row_code = vec![NO_CODE; days + 1];
+                for (index, period) in coded.iter().enumerate() {
+                    let end = coded
+                        .get(index + 1)
+                        .map_or(days + 1, |next| next.first_code as usize);
+                    by_row_code[period.first_code as usize..end].fill(index as u32 + 1);
+                }
+                GroupColumn {
+                    rows: RowCodes::Column(segment.day_column()?.column),
+                    by_row_code: Some(by_row_code),
+                    row_codes: days as u32 + 1,
+                    len: coded.len() as u32 + 1,
+                    values: GroupColumnValues::Periods(
+                        coded.iter().map(|coded| coded.period).collect(),
+                    ),
+                }
+            }
+            GroupBy::Facet(facet) => {
+                let view = segment.facet(facet);
+                GroupColumn {
+                    rows: RowCodes::Facet(segment.facet_column(facet)?),
+                    by_row_code: None,
+                    row_codes: view.len() as u32 + 1,
+                    len: view.len() as u32 + 1,
+                    values: GroupColumnValues::Facet(view),
+                }
+            }
+            GroupBy::Company => GroupColumn {
+                rows: RowCodes::Column(segment.company_column()?),
+                by_row_code: None,
+                row_codes: segment.company_count() + 1,
+                len: segment.company_count() + 1,
+                values: GroupColumnValues::Companies,
+            },
+        })
+    }
+
+    /// The number of codes, 0 included.
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Replaces `codes` by those of some rows of a block.
+    pub(crate) fn read(&self, block: u32, offsets: &[u16], codes: &mut Vec<u32>) {
+        read_codes(self.rows, block, offsets, codes);
+        if let Some(by_row_code) = &self.by_row_code {
+            codes
+                .iter_mut()
+                .for_each(|code| *code = by_row_code[*code as usize]);
+        }
+    }
+
+    /// The number of matches of each code.
+    ///
+    /// Cost: a read and an increment per match.
+    pub(crate) fn count(&self, matched: &MatchedRows) -> Vec<u64> {
+        let tables = if self.row_codes <= SPLIT_CODES_MAX {
+            TABLES
+        } else {
+            1
+        };
+        // A segment has fewer than 2³² rows, so no counter overflows.
+        let mut counts = vec![0_u32; self.row_codes as usize * tables];
+        matched.for_each_block(|block, offsets| self.count_block(block, offsets, &mut counts));
+        let mut by_code = vec![0; self.len as usize];
+        for table in counts.chunks(self.row_codes as usize) {
+            for (row_code, &count) in table.iter().enumerate() {
+                let by_row_code = self.by_row_code.as_ref();
+                let code = by_row_code.map_or(row_code, |codes| codes[row_code] as usize);
+                by_code[code] += u64::from(count);
+            }
+        }
+        by_code
+    }
+
+    /// Adds some rows of a block to the counts of their codes, table by table.
+    fn count_block(&self, block: u32, offsets: &[u16], counts: &mut [u32]) {
+        let (first, codes) = (Row::of(block, 0).index(), self.row_codes as usize);
+        match self.rows {
+            RowCodes::Facet(FacetColumn::Empty) => counts[0] += offsets.len() as u32,
+            RowCodes::Facet(FacetColumn::Nibbles(column)) => {
+                let column = column.starting_at(block);
+                count_each(offsets, |offset| column.get(offset), codes, counts);
+            }
+            RowCodes::Facet(FacetColumn::Bytes(column)) | RowCodes::Column(column) => {
+                match column {
+                    Column::One(column) => {
+                        let column = &column[first..];
+                        count_each(offsets, |offset| column[offset].into(), codes, counts);
+                    }
+                    Column::Two(column) => {
+                        let column = &column[first..];
+                        count_each(offsets, |offset| column[offset].into(), codes, counts);
+                    }
+                    Column::Four(column) => {
+                        let column = &column[first..];
+                        count_each(offsets, |offset| column[offset] as usize, codes, counts);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The code of one row.
+    pub(crate) fn get(&self, row: Row) -> u32 {
+        let code = match self.rows {
+            RowCodes::Column(column) => column.get(row),
+            RowCodes::Facet(column) => column.get(row),
+        };
+        let by_row_code = self.by_row_code.as_ref();
+        by_row_code.map_or(code, |by_row_code| by_row_code[code as usize])
+    }
+}
+
+/// Replaces `codes` by those of some rows of a block. Each width has a loop of its own.
+fn read_codes(rows: RowCodes<'_>, block: u32, offsets: &[u16], codes: &mut Vec<u32>) {
+    codes.clear();
+    let first = Row::of(block, 0).index();
+    match rows {
+        RowCodes::Facet(FacetColumn::Empty) => codes.resize(offsets.len(), NO_CODE),
+        RowCodes::Facet(FacetColumn::Nibbles(column)) => {
+            let column = column.starting_at(block);
+            codes.extend(
+                offsets
+                    .iter()
+                    .map(|&offset| column.get(offset.into()) as u32),
+            );
+        }
+        RowCodes::Facet(FacetColumn::Bytes(column)) | RowCodes::Column(column) => match column {
+            Column::One(column) => extend(&column[first..], offsets, codes),
+            Column::Two(column) => extend(&column[first..], offsets, codes),
+            Column::Four(column) => extend(&column[first..], offsets, codes),
+        },
+    }
+}
+
+/// Counts the codes of some rows, in one or in [`TABLES`] tables of `codes` counters.
+#[inline(always)]
+fn count_each(offsets: &[u16], code: impl Fn(usize) -> usize, codes: usize, counts: &mut [u32]) {
+    let (fours, rest) = if counts.len() == codes * TABLES {
+        offsets.as_chunks::<TABLES>()
+    } else {
+        (&[][..], offsets)
+    };
+    for four in fours {
+        for (table, &offset) in four.iter().enumerate() {
+            counts[table * codes + code(offset.into())] += 1;
+        }
+    }
+    for &offset in rest {
+        counts[code(offset.into())] += 1;
+    }
+}
+
+fn extend<T: Copy + Into<u32>>(column: &[T], offsets: &[u16], codes: &mut Vec<u32>) {
+    codes.extend(
+        offsets
+            .iter()
+            .map(|&offset| column[usize::from(offset)].into()),
+    );
+}
+
+/// A column as it is, for amounts and companies.
+pub(crate) fn read_column(column: Column<'_>, block: u32, offsets: &[u16], codes: &mut Vec<u32>) {
+    read_codes(RowCodes::Column(column), block, offsets, codes);
+}
+
+impl LiveSegment<'_> {
+    /// The number of live rows of each code of a column, from stored counts less the deleted rows; `None` for companies.
+    ///
+    /// # Errors
+    /// The stored counts or the column are damaged.
+    ///
+    /// Cost: a read per value and per deleted row.
+    pub(crate) fn stored_groups(self, by: GroupBy) -> Result<Option<Vec<u64>>> {
+        let mut counts: Vec<u64> = match by {
+            GroupBy::Company => return Ok(None),
+            GroupBy::Time(unit) => {
+                let periods = self.segment.periods(unit)?.iter().map(|period| period.rows);
+                [self.segment.calendar()?.undated_rows()]
+                    .into_iter()
+                    .chain(periods)
+                    .collect()
+            }
+            GroupBy::Facet(facet) => {
+                let (view, entries) = (self.segment.facet(facet), self.segment.posting_entries()?);
+                let count = |value| u64::from(entries.cardinality(view.posting(value)));
+                let values: Vec<u64> = (0..view.len()).map(count).collect();
+                let with_value: u64 = values.iter().sum();
+                // Each row has at most one value. Stored cardinalities have not been compared with the rows.
+                let without = u64::from(self.segment.row_count()).saturating_sub(with_value);
+                [without].into_iter().chain(values).collect()
+            }
+        };
+        if self.deleted.row_count() > 0 {
+            let column = GroupColumn::of(self.segment, by)?;
+            for row in self.deleted.rows() {
+                let count = &mut counts[column.get(Row(row)) as usize];
+                *count = count.saturating_sub(1);
+            }
+        }
+        Ok(Some(counts))
+    }
+}

@@ -1,0 +1,107 @@
+//! All matches of a segment, kept so that they can be visited several times: first to count groups, then to measure
+//! those that are shown.
+
+use super::candidate_rows::CandidateRows;
+use super::execution::Execution;
+use super::live::{LiveSegment, Request};
+use super::observer::{Observer, Run, Strategy};
+use crate::Result;
+use crate::encoding::row::Row;
+use crate::kernels::bits;
+use crate::plan::PlanStorage;
+
+/// The matches of a segment, block by block. At most a bit for each row of a block, or two bytes for each match.
+#[derive(Debug, Default)]
+pub(crate) struct MatchedRows {
+    blocks: Vec<(u32, BlockMatches)>,
+}
+
+/// The matches of a block.
+#[derive(Debug)]
+enum BlockMatches {
+    /// Offsets, ascending.
+    List(Vec<u16>),
+    /// A range of words of the block's bitset.
+    Bits { first_word: usize, words: Vec<u64> },
+}
+
+impl<'a> LiveSegment<'a> {
+    /// The matches of a request, and the observer's explanation of the run.
+    ///
+    /// # Errors
+    /// A part of the segment that the request needs is damaged.
+    ///
+    /// Cost: that of a count without stored counts, and copying the set of each block.
+    pub(crate) fn matched_rows<O: Observer>(
+        self,
+        request: &Request<'_>,
+    ) -> Result<(MatchedRows, O::Explained)> {
+        let mut storage = PlanStorage::new();
+        let plan = self.plan(&mut storage, request, None)?;
+        if plan.no_match.is_some() {
+            let run = Run::without_visits(Strategy::NoMatch);
+            return Ok((
+                MatchedRows::default(),
+                O::default().explain(run, plan, self),
+            ));
+        }
+        let mut execution = Execution::<O>::unbound(self, request.strategies);
+        execution.bind(self, plan, &self.rows())?;
+        let matched = MatchedRows::of(&mut execution);
+        let (run, observer) = execution.finish();
+        Ok((matched, observer.explain(run, plan, self)))
+    }
+}
+
+impl MatchedRows {
+    fn of<O: Observer>(execution: &mut Execution<'_, O>) -> MatchedRows {
+        let mut matched = MatchedRows::default();
+        if execution.visit_listed(|row| matched.push(row)) {
+            return matched;
+        }
+        let mut next = execution.block_at_or_after(0);
+        // Invariant: the matches of all blocks before `next` have been kept.
+        while let Some(block) = next {
+            execution.load_block(block);
+            execution.evaluate_residual();
+            let rows = match execution.candidates() {
+                CandidateRows::List(list) => BlockMatches::List(list.to_vec()),
+                CandidateRows::Bits { first_word, words } => BlockMatches::Bits {
+                    first_word,
+                    words: words.to_vec(),
+                },
+            };
+            matched.blocks.push((block, rows));
+            next = execution.block_at_or_after(block + 1);
+        }
+        matched
+    }
+
+    /// Adds a row after all others.
+    fn push(&mut self, row: Row) {
+        match self.blocks.last_mut() {
+            Some((block, BlockMatches::List(offsets))) if *block == row.block() => {
+                offsets.push(row.offset());
+            }
+            _ => {
+                let offsets = BlockMatches::List(vec![row.offset()]);
+                self.blocks.push((row.block(), offsets));
+            }
+        }
+    }
+
+    /// Calls `visit` with each block that has matches and their offsets, ascending.
+    pub(crate) fn for_each_block(&self, mut visit: impl FnMut(u32, &[u16])) {
+        let mut listed = Vec::new();
+        for (block, rows) in &self.blocks {
+            match rows {
+                BlockMatches::List(offsets) => visit(*block, offsets),
+                BlockMatches::Bits { first_word, words } => {
+                    listed.clear();
+                    bits::list(*first_word, words, &mut listed);
+                    visit(*block, &listed);
+                }
+            }
+        }
+    }
+}
