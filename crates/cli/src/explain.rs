@@ -10,14 +10,29 @@ use crate::{Failure, source};
 pub(crate) struct Explain {
     #[command(flatten)]
     query: QueryArguments,
+    /// Explain a query of `signaldex aggregate`: how matches were found, grouped and measured
+    #[arg(long)]
+    aggregates: bool,
 }
 
 impl Explain {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if self.aggregates {
+            return self.explain_aggregates();
+        }
         let query = self.query.query()?;
         let today = self.query.today();
         let snapshot = source::open(&self.query.directory)?.snapshot();
         let explanation = snapshot.explain(&query, today)?;
+        write!(std::io::stdout().lock(), "{explanation}")?;
+        Ok(())
+    }
+
+    fn explain_aggregates(&self) -> Result<(), Failure> {
+        let query = self.query.aggregate_query()?;
+        let today = self.query.today();
+        let snapshot = source::open(&self.query.directory)?.snapshot();
+        let explanation = snapshot.explain_aggregate(&query, today)?;
         write!(std::io::stdout().lock(), "{explanation}")?;
         Ok(())
     }

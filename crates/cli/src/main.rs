@@ -2,6 +2,7 @@
 
 #[cfg(not(all(feature = "cluster", feature = "sql")))]
 mod absent;
+mod aggregate;
 mod build;
 mod changes;
 #[cfg(feature = "cluster")]
@@ -95,6 +96,7 @@ enum Command {
     Signal(records::SignalCommand),
     Company(records::CompanyCommand),
     Options(options::OptionsCommand),
+    Aggregate(aggregate::AggregateCommand),
     Stats(stats::Stats),
     Verify(verify::Verify),
     Compact(verify::Compact),
@@ -150,6 +152,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Signal(signal) => signal.run(),
         Command::Company(company) => company.run(),
         Command::Options(options) => options.run(),
+        Command::Aggregate(aggregate) => aggregate.run(),
         Command::Stats(stats) => stats.run(),
         Command::Verify(verify) => verify.run(),
         Command::Compact(compact) => compact.run(),

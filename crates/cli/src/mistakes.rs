@@ -132,11 +132,12 @@ fn without_option(words: &[String], option: &str) -> Option<Vec<String>> {
 /// The option for a format that was written as an option of its own.
 fn format_for(command: &str, name: &str) -> Option<Vec<String>> {
     let format = match (command, name) {
-        ("search" | "options" | "signal" | "company" | "stats" | "usage" | "keys", "json") => {
-            "json"
-        }
-        ("search" | "export", "ndjson" | "jsonl") | ("export", "json") => "ndjson",
-        ("search" | "export", "csv") => "csv",
+        (
+            "search" | "options" | "aggregate" | "signal" | "company" | "stats" | "usage" | "keys",
+            "json",
+        ) => "json",
+        ("search" | "aggregate" | "export", "ndjson" | "jsonl") | ("export", "json") => "ndjson",
+        ("search" | "aggregate" | "export", "csv") => "csv",
         ("search", "ids") => "ids",
         // What is printed is JSON in any case.
         (_, "json") => return Some(Vec::new()),

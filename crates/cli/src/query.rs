@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use signaldex::query::{InvalidQuery, Parameter, ParameterSet, QueryBuilder};
-use signaldex::{FacetQuery, Query, Snapshot};
+use signaldex::{AggregateQuery, FacetQuery, Query, Snapshot};
 use time::Date;
 
 use crate::mistakes::{command_of, corrected_query, typed_words, with_phrase};
@@ -31,7 +31,14 @@ const EXCLUDED: char = '\u{1}';
 
 /// Marks the excluded words among the arguments, so that they are not parsed as options.
 pub(crate) fn mark_excluded(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    const ASKING: [&str; 5] = ["search", "explain", "options", "export", "changes"];
+    const ASKING: [&str; 6] = [
+        "search",
+        "explain",
+        "options",
+        "aggregate",
+        "export",
+        "changes",
+    ];
     let mut arguments: Vec<OsString> = arguments.collect();
     let is_asking = |command: &OsString| ASKING.iter().any(|asking| command == asking);
     if arguments.get(1).is_some_and(is_asking) {
@@ -91,6 +98,14 @@ impl QueryArguments {
     /// As [`query`](Self::query).
     pub(crate) fn facet_query(&self) -> Result<FacetQuery, Failure> {
         self.parsed(|text| FacetQuery::from_query_string(text, ParameterSet::FILTERS))
+    }
+
+    /// The query of `aggregate`.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub(crate) fn aggregate_query(&self) -> Result<AggregateQuery, Failure> {
+        self.parsed(|text| AggregateQuery::from_query_string(text, ParameterSet::FILTERS))
     }
 
     fn parsed<T>(&self, parse: impl Fn(&str) -> Result<T, InvalidQuery>) -> Result<T, Failure> {

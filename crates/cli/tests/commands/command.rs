@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::ended::{printed, refused, run, text};
 
-fn json(arguments: &[&str]) -> Value {
+pub(crate) fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&printed(arguments)).expect("the program prints JSON")
 }
 

@@ -1,5 +1,6 @@
 //! The commands over an index on this machine, run as a user would.
 
+mod aggregate;
 mod changes;
 mod columns;
 mod command;
