@@ -6,6 +6,7 @@
 //! small segments, whose ids are all over the index. The `committed` index has had many small commits, half of
 //! whose signals are new: its newest signals are in its smallest segments. The fourth is for the tasks that write.
 
+mod aggregates;
 #[path = "../classes/mod.rs"]
 mod classes;
 #[path = "../slow_shapes/shapes.rs"]
@@ -138,6 +139,13 @@ fn run(folder: &Path, sink: impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
             let name = format!("{}, {changed}", class.name);
             run_pages_and_counts(snapshot, &name, &queries, &sink);
         }
+    }
+    for (index, snapshot) in [
+        ("", &snapshot),
+        (", updated", &updated),
+        (", committed", &committed),
+    ] {
+        aggregates::run(snapshot, index, &sink)?;
     }
     let mut draw = shapes::Draw::new(&snapshot, &statistics)?;
     for (name, queries) in draw.fixed() {
