@@ -108,8 +108,7 @@ impl Snapshot {
     /// Whether counts of all groups are stored.
     fn has_stored_groups(&self, query: &AggregateQuery) -> bool {
         let is_stored = matches!(query.by(), [GroupBy::Time(_) | GroupBy::Facet(_)]);
-        self.strategies.stored_counts
-            && is_stored
+        is_stored
             && query.filter().is_empty()
             && query.measures() == [Measure::Count]
             && !needs_sum(query)

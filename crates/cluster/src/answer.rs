@@ -4,11 +4,16 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 
+use super::aggregates::AggregatesPart;
 use super::question::ShardRequest;
-use signaldex::query::{Facet, SortKey};
+use signaldex::query::{Facet, InvalidQuery, SortKey};
 use signaldex::{
-    Error, FacetCounters, FacetDictionary, Facets, HintFacts, PositionError, Result, SignalId,
+    AggregateQuery, Aggregates, Error, FacetCounters, FacetDictionary, Facets, HintFacts,
+    PositionError, Result, SignalId,
 };
+
+/// Maximum of a count, far above any number of signals: no sum of counts overflows.
+pub(super) const COUNT_MAX: u64 = 1 << 40;
 
 /// An answer of shards.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +28,8 @@ pub(super) enum ShardAnswer {
     Counters(CountedFacets),
     /// What shards have of the items of a filter.
     Hints(HintFacts),
+    /// Figures in groups.
+    Aggregates(AggregatesPart),
     /// Changes of one shard, or why a position has no place in its history.
     Changes(Result<FoundChanges, PositionError>),
 }
@@ -107,6 +114,11 @@ impl ShardAnswer {
                 }
                 Ok(ShardAnswer::Hints(facts))
             }
+            ShardRequest::Aggregates { query, .. } => {
+                let parts = parts.into_iter().map(ShardAnswer::aggregates_part);
+                let parts = parts.collect::<Result<_>>()?;
+                AggregatesPart::merge(query, parts).map(ShardAnswer::Aggregates)
+            }
             ShardRequest::Changes(_) => Err(unexpected()),
         }
     }
@@ -134,6 +146,21 @@ impl ShardAnswer {
         }
     }
 
+    fn aggregates_part(self) -> Result<AggregatesPart> {
+        match self {
+            ShardAnswer::Aggregates(part) => Ok(part),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// The figures of a query, or why they are not computed.
+    pub(super) fn aggregates(
+        self,
+        query: &AggregateQuery,
+    ) -> Result<Result<Aggregates, InvalidQuery>> {
+        self.aggregates_part()?.finish(query)
+    }
+
     pub(super) fn changes(self) -> Result<Result<FoundChanges, PositionError>> {
         match self {
             ShardAnswer::Changes(changes) => Ok(changes),
@@ -154,6 +181,7 @@ impl ShardAnswer {
             ShardAnswer::Count(_) | ShardAnswer::Counters(_) => 1,
             ShardAnswer::Facets(values) => values.len(),
             ShardAnswer::Hints(facts) => facts.iter().count(),
+            ShardAnswer::Aggregates(part) => part.group_count(),
             ShardAnswer::Changes(Ok(found)) => found.changes.len(),
             ShardAnswer::Changes(Err(_)) => 0,
         }

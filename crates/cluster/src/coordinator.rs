@@ -21,8 +21,10 @@ use super::placement::shard_of;
 use super::question::{RowFormat, ShardRequest};
 use signaldex::json::{Rendering, SearchAnswer};
 use signaldex::query::limits::PAGE_BYTES_MAX;
-use signaldex::query::{Facet, SortKey, Start};
-use signaldex::{Error, FacetQuery, Facets, Filter, PositionError, Query, SignalId};
+use signaldex::query::{Facet, InvalidQuery, SortKey, Start};
+use signaldex::{
+    AggregateQuery, Aggregates, Error, FacetQuery, Facets, Filter, PositionError, Query, SignalId,
+};
 use signaldex_server::corpus::{
     ChangesRequest, ClusterStatus, Corpus, CorpusFuture, CorpusView, ExportRequest, ExportSlice,
     PlanStatus, RenderedChanges, RenderedPage, Unanswered,
@@ -345,6 +347,23 @@ impl Corpus for Coordinator {
             let wanted = ShardRequest::Facets { query, today };
             let answer = self.admitted(self.ask(&at, &shards, wanted)).await?;
             answer.facets().map_err(Unanswered::Failed)
+        })
+    }
+
+    fn aggregate(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        query: Arc<AggregateQuery>,
+        today: Date,
+    ) -> CorpusFuture<Result<Aggregates, InvalidQuery>> {
+        Box::pin(async move {
+            let shards = self.shards(&at, query.filter());
+            let wanted = ShardRequest::Aggregates {
+                query: Box::new(AggregateQuery::clone(&query)),
+                today,
+            };
+            let answer = self.admitted(self.ask(&at, &shards, wanted)).await?;
+            answer.aggregates(&query).map_err(Unanswered::Failed)
         })
     }
 

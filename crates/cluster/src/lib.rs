@@ -13,7 +13,7 @@
 //! exports    slices of all shards                    leases        generations that exports read from
 //! manifest_cache   former generations
 //! admission  a limit on concurrent work, and a short queue
-//! question   requests in versioned bytes      answer   responses, and merging
+//! question   requests in versioned bytes      answer   responses, and merging      aggregates   those in groups
 //! worker     shard_answers of loaded_shards   nodes   local and remote workers
 //! engine     standing plans, which carry questions     connections  sockets between nodes    security  TLS
 //! arrivals   which connections are for gossip               error      why shards or nodes cannot be used
@@ -26,6 +26,7 @@
 //! `docs/cluster.md` describes how to run one, its costs and its limits.
 
 mod admission;
+mod aggregates;
 mod announcement;
 mod answer;
 mod arrivals;

@@ -11,7 +11,10 @@ use super::answer::AnswerRow;
 use super::generation::SHARDS_MAX;
 use signaldex::json::{Rendering, search_item, write_csv_item};
 use signaldex::query::{Order, SortKey, Start};
-use signaldex::{ChangeKind, Error, FacetQuery, Filter, Position, Query, Result, Signal, SignalId};
+use signaldex::{
+    AggregateQuery, ChangeKind, Error, FacetQuery, Filter, Position, Query, Result, Signal,
+    SignalId,
+};
 
 /// Maximum number of rows requested from a shard: all numbered pages, and one signal more.
 pub(super) const ROWS_MAX: usize = 50 * 100 + 1;
@@ -41,6 +44,11 @@ pub(super) enum ShardRequest {
     Count { filter: Box<Filter>, today: Date },
     /// The counts of facets.
     Facets { query: Box<FacetQuery>, today: Date },
+    /// Figures in groups.
+    Aggregates {
+        query: Box<AggregateQuery>,
+        today: Date,
+    },
     /// The rendered detail of a signal.
     Signal(SignalId),
     /// The rendered detail of a company.
@@ -188,6 +196,7 @@ impl ShardRequest {
             }
             ShardRequest::Count { .. } => "sum".to_owned(),
             ShardRequest::Facets { .. } => "sum by value".to_owned(),
+            ShardRequest::Aggregates { .. } => "sum by group".to_owned(),
             ShardRequest::Signal(_) | ShardRequest::Company(_) => "any".to_owned(),
             ShardRequest::Hints { .. } => "union".to_owned(),
             ShardRequest::Changes(_) => "one shard".to_owned(),
@@ -224,6 +233,7 @@ impl fmt::Display for ShardRequest {
             ShardRequest::Facets { query, .. } => {
                 write!(f, "facets, filter=[{}]", query.filter)
             }
+            ShardRequest::Aggregates { query, .. } => write!(f, "aggregates, query=[{query}]"),
             ShardRequest::Signal(id) => write!(f, "signal {id}"),
             ShardRequest::Company(_) => write!(f, "company"),
             ShardRequest::Hints { filter, .. } => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 
+use super::aggregates::AggregatesPart;
 use super::answer::{AnswerRow, CountedFacets, FoundChanges, ShardAnswer, ShardChange};
 use super::loaded_shards::AskedShard;
 use super::question::{ChangesQuestion, Question, ShardRequest};
@@ -51,6 +52,9 @@ pub(super) fn find(asked: &AskedShard, wanted: &ShardRequest) -> Result<ShardRes
                 .facets
                 .count(asked.number, filter, *today, facets, &mut counters)?;
             return Ok(ShardResult::Facets(counters));
+        }
+        ShardRequest::Aggregates { query, today } => {
+            ShardAnswer::Aggregates(AggregatesPart::find(shard, query, *today)?)
         }
         ShardRequest::Signal(id) => lone(id.get(), signal_answer(shard, *id)?),
         ShardRequest::Company(slug) => lone(0, company_answer(shard, slug)?),

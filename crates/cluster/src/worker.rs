@@ -177,6 +177,9 @@ fn is_cheap(shards: &[AskedShard], wanted: &ShardRequest) -> Result<bool> {
                 .snapshot
                 .facets_cost(&query.filter, facets, *today, CHEAP_COST)
         }
+        ShardRequest::Aggregates { query, today } => {
+            shard.snapshot.aggregate_cost(query, *today, CHEAP_COST)
+        }
         ShardRequest::Changes(wanted) => shard.snapshot.changes_cost(&wanted.since),
         // Look-ups alone.
         ShardRequest::Signal(_) | ShardRequest::Company(_) | ShardRequest::Hints { .. } => Ok(0),

@@ -16,10 +16,10 @@ use arc_swap::ArcSwapOption;
 use time::Date;
 
 use signaldex::json::{ChangesAnswer, CompanyDetail, Data, Rendering, SearchAnswer, SignalDetail};
-use signaldex::query::{Cursor, Facet, SortKey};
+use signaldex::query::{Cursor, Facet, InvalidQuery, SortKey};
 use signaldex::{
-    Change, Cost, Error, FacetQuery, Facets, Filter, Index, PositionError, Query, Result, SignalId,
-    Snapshot,
+    AggregateQuery, Aggregates, Change, Cost, Error, ErrorKind, FacetQuery, Facets, Filter, Index,
+    PositionError, Query, Result, SignalId, Snapshot,
 };
 
 pub use cluster::{ClusterStatus, NodeStatus, PlanStatus, ShardStatus};
@@ -38,6 +38,8 @@ pub enum QueryKind {
     Count,
     /// The counts of facets.
     Facets,
+    /// Figures in groups.
+    Aggregates,
     /// What has changed.
     Changes,
 }
@@ -49,6 +51,7 @@ impl QueryKind {
             QueryKind::Page => "page",
             QueryKind::Count => "count",
             QueryKind::Facets => "filter options",
+            QueryKind::Aggregates => "aggregates",
             QueryKind::Changes => "changes",
         }
     }
@@ -106,6 +109,14 @@ pub trait Corpus: Send + Sync {
         today: Date,
     ) -> CorpusFuture<Facets>;
 
+    /// The figures of an aggregate query, or why they are not computed.
+    fn aggregate(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        query: Arc<AggregateQuery>,
+        today: Date,
+    ) -> CorpusFuture<Result<Aggregates, InvalidQuery>>;
+
     /// The changes after a position. They end early as a page does.
     fn changes(
         self: Arc<Self>,
@@ -160,6 +171,17 @@ pub trait Corpus: Send + Sync {
 
     /// An upper bound for the cost of a page, as [`cost`](Self::cost) has one for all matches.
     fn page_cost(&self, _at: &CorpusView, _query: &Query, _today: Date, _cheap: Cost) -> Cost {
+        0
+    }
+
+    /// An upper bound for the cost of [`aggregate`](Self::aggregate), as that of [`cost`](Self::cost).
+    fn aggregate_cost(
+        &self,
+        _at: &CorpusView,
+        _query: &AggregateQuery,
+        _today: Date,
+        _cheap: Cost,
+    ) -> Cost {
         0
     }
 
@@ -371,6 +393,18 @@ impl Corpus for LocalCorpus {
         })
     }
 
+    fn aggregate(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        query: Arc<AggregateQuery>,
+        today: Date,
+    ) -> CorpusFuture<Result<Aggregates, InvalidQuery>> {
+        at_once(at, move |snapshot| {
+            let found = snapshot.aggregate(&query, today);
+            or_too_many_groups(&query, found)
+        })
+    }
+
     fn signal(self: Arc<Self>, at: Arc<CorpusView>, id: SignalId) -> CorpusFuture<Option<Vec<u8>>> {
         at_once(at, move |snapshot| signal_answer(snapshot, id))
     }
@@ -446,12 +480,36 @@ impl Corpus for LocalCorpus {
         })
     }
 
+    fn aggregate_cost(
+        &self,
+        at: &CorpusView,
+        query: &AggregateQuery,
+        today: Date,
+        cheap: Cost,
+    ) -> Cost {
+        let Some(snapshot) = &at.snapshot else {
+            return 0;
+        };
+        or_zero(snapshot.aggregate_cost(query, today, cheap))
+    }
+
     fn index(&self) -> Option<&Index> {
         Some(&self.index)
     }
 
     fn is_damaged(&self) -> bool {
         self.index.snapshot().is_damaged()
+    }
+}
+
+/// Separates the error of a query that has too many groups from other errors.
+pub fn or_too_many_groups(
+    query: &AggregateQuery,
+    found: Result<Aggregates>,
+) -> Result<Result<Aggregates, InvalidQuery>> {
+    match found {
+        Err(error) if error.kind() == ErrorKind::TooManyGroups => Ok(Err(query.too_many_groups())),
+        found => found.map(Ok),
     }
 }
 

@@ -15,6 +15,7 @@ pub(super) enum Endpoint {
     FilterOptions,
     Changes,
     Export,
+    Aggregates,
     Health,
     Ready,
     OpenApi,
@@ -100,7 +101,7 @@ const OPEN: EndpointDescription = EndpointDescription {
     errors: &[ProblemCode::InvalidRequest],
 };
 
-pub(super) static ENDPOINTS: [EndpointDescription; 13] = [
+pub(super) static ENDPOINTS: [EndpointDescription; 14] = [
     EndpointDescription {
         endpoint: Endpoint::Signals,
         path: "/api/v1/signals",
@@ -294,6 +295,50 @@ pub(super) static ENDPOINTS: [EndpointDescription; 13] = [
             name: "line",
             request: "/api/v1/export?q=%22series+a%22&country=Germany&maxItems=1",
             answer: include_str!("reference/export-signals.json"),
+        }],
+        errors: &[
+            ProblemCode::InvalidRequest,
+            ProblemCode::QuotaExceeded,
+            ProblemCode::RequestInProgress,
+            ProblemCode::IdempotencyKeyReused,
+            ProblemCode::UriTooLong,
+        ],
+        ..OPEN
+    },
+    EndpointDescription {
+        endpoint: Endpoint::Aggregates,
+        path: "/api/v1/aggregates",
+        name: "aggregates",
+        scope: Some(Scope::SignalsRead),
+        counter: Counter::Companies,
+        operation: "aggregateSignals",
+        summary: "Aggregate signals",
+        description: "Returns figures over every signal that matches all filters, in groups: by a unit of time, by the \
+                      lists of filter options, or by company. Each match is in exactly one group; the key `null` \
+                      has those without a value. Sums are exact. No filter is lifted. `by=company` needs the scope \
+                      `companies:read`, too.",
+        cost: "Free. The key may have a quota of free answers. With `by=company`, one `companies` unit for each group \
+               returned.",
+        limits: &[
+            "With two in `by`, at most 100,000 groups are computed; more get status 400 with `too_many_groups`.",
+            URI_LENGTH,
+            EXPENSIVE,
+            RATE_LIMIT,
+        ],
+        search: ParameterSet::FILTERS_WITHOUT_IDS,
+        own: &[
+            parameters::BY,
+            parameters::MEASURES,
+            parameters::GROUP_ORDER,
+            parameters::GROUP_LIMIT,
+            parameters::REPEATED_KEY,
+            parameters::IF_NONE_MATCH,
+        ],
+        schema: "AggregatesResult",
+        examples: &[Example {
+            name: "months",
+            request: "/api/v1/aggregates?fundingCurrency=EUR&by=month&measures=companies,sum,median&order=-key&limit=3",
+            answer: include_str!("reference/aggregate-signals.json"),
         }],
         errors: &[
             ProblemCode::InvalidRequest,

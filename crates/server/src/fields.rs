@@ -1,5 +1,6 @@
 //! The fields of answers, described once: OpenAPI document, API reference, tools and docs/records.md read this table.
 
+mod aggregates;
 mod records;
 mod table;
 

@@ -1,4 +1,4 @@
-//! Free answers: counts and filter options, counted by key and month but not billed.
+//! Free answers: counts, filter options and aggregates, counted by key and month but not billed.
 //!
 //! They are counted in memory and recorded once a second together with charges, so that none waits for
 //! a commit. A killed process loses at most those of its last second.

@@ -7,7 +7,7 @@
 //! server    sockets, time-outs, connections     limits for untrusted clients
 //! endpoint  each endpoint, described once       read by router, OpenAPI, reference, tools and metrics
 //! router    path, method, key, rate limit       -> one answer for every request
-//! search, details, options, changes, export     the endpoints
+//! search, details, options, aggregates, changes, export   the endpoints
 //! mcp       the endpoints as tools for agents   one message per request or line
 //! activity  recent requests                     for the dashboard, bounded
 //! charging  units and quotas
@@ -24,6 +24,7 @@
 mod activity;
 mod admin;
 mod admin_host;
+mod aggregates;
 mod answer;
 mod asking;
 mod call;

@@ -10,9 +10,9 @@ pub enum Counter {
     Signals,
     /// One unit per signal detail.
     Activities,
-    /// One unit per company.
+    /// One unit per company, also as a group of aggregates.
     Companies,
-    /// One per count and per answer of filter options. Not billed.
+    /// One per count, and per answer of filter options or aggregates. Not billed.
     FreeAnswers,
 }
 

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::corpus::ExportFormat;
 use crate::words;
-use signaldex::query::{Facet, Parameter, ParameterDescription, ParameterKind, list};
+use signaldex::query::{
+    AggregateOrder, Facet, GroupBy, Measure, Parameter, ParameterDescription, ParameterKind, list,
+};
 
 /// The pattern of a signal id in parameters and paths.
 pub(super) const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";
@@ -39,8 +41,10 @@ pub(super) enum Location {
 pub(super) enum ParameterValues {
     /// In words, and as a schema.
     Described(&'static str, fn() -> Value),
-    /// A list of these.
-    Names(&'static [&'static str]),
+    /// A list of at most that many of these.
+    Names(usize, &'static [&'static str]),
+    /// One of these.
+    Choice(&'static [&'static str]),
 }
 
 pub(super) const ID: OwnParameter = OwnParameter {
@@ -62,9 +66,44 @@ pub(super) const SLUG: OwnParameter = OwnParameter {
 pub(super) const FACETS: OwnParameter = OwnParameter {
     name: "facets",
     location: Location::Query,
-    values: ParameterValues::Names(&Facet::LIST_NAMES),
+    values: ParameterValues::Names(Facet::LIST_NAMES.len(), &Facet::LIST_NAMES),
     meaning: "The lists to return; all of them by default.",
     example: "countries,sizes",
+};
+
+pub(super) const BY: OwnParameter = OwnParameter {
+    name: "by",
+    location: Location::Query,
+    values: ParameterValues::Names(2, &GroupBy::NAMES),
+    meaning: "What to group by: one unit of time, of `date`; lists of filter options; or `company`, alone. Without it, only `totals` has figures.",
+    example: "month,countries",
+};
+
+pub(super) const MEASURES: OwnParameter = OwnParameter {
+    name: "measures",
+    location: Location::Query,
+    values: ParameterValues::Names(Measure::NAMES.len(), &Measure::NAMES),
+    meaning: "The figures: `count`, which is always there, the number of different `companies`, and figures of amounts, for each currency.",
+    example: "companies,sum,median",
+};
+
+pub(super) const GROUP_ORDER: OwnParameter = OwnParameter {
+    name: "order",
+    location: Location::Query,
+    values: ParameterValues::Choice(&AggregateOrder::NAMES),
+    meaning: "The order of groups; by default `key` if the first of `by` is a unit of time, else `-count`. `-sum` needs `fundingCurrency`. Null keys, and groups without an amount, come last.",
+    example: "-count",
+};
+
+pub(super) const GROUP_LIMIT: OwnParameter = OwnParameter {
+    name: "limit",
+    location: Location::Query,
+    values: ParameterValues::Described(
+        "A whole number from 1 to 1000",
+        || json!({"type": "integer", "minimum": 1, "maximum": 1_000}),
+    ),
+    meaning: "The maximum number of groups; by default 1,000, with `by=company` 50.",
+    example: "12",
 };
 
 pub(super) const SINCE: OwnParameter = OwnParameter {
@@ -251,19 +290,21 @@ impl ParameterValues {
     fn bounds(&self) -> String {
         match *self {
             ParameterValues::Described(bounds, _) => bounds.to_owned(),
-            ParameterValues::Names(choices) => bounds(ParameterKind::ChoiceList {
-                items: choices.len(),
-                choices,
-            }),
+            ParameterValues::Names(items, choices) => {
+                bounds(ParameterKind::ChoiceList { items, choices })
+            }
+            ParameterValues::Choice(choices) => bounds(ParameterKind::Choice(choices)),
         }
     }
 
     pub(super) fn schema(&self) -> Value {
         match self {
             ParameterValues::Described(_, schema) => schema(),
-            ParameterValues::Names(names) => {
-                array(Some(names.len()), json!({"type": "string", "enum": names}))
-            }
+            ParameterValues::Names(items, choices) => self::schema(ParameterKind::ChoiceList {
+                items: *items,
+                choices,
+            }),
+            ParameterValues::Choice(choices) => self::schema(ParameterKind::Choice(choices)),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::service::Service;
 use super::state::{Charge, ChargeError};
 
 impl Service {
-    /// Records the free answers (counts, filter options) of every key since the last call. Returns when
+    /// Records the free answers (counts, filter options, aggregates) of every key since the last call. Returns when
     /// they are durable, or keeps them for the next call if the state cannot be written. Every five
     /// seconds it also records the numbers of requests. [`maintain`](Service::maintain) calls it once a second, and
     /// before [`close`](Service::close).

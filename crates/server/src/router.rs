@@ -26,8 +26,8 @@ use super::keyring::Rate;
 use super::problem::{Problem, ProblemCode};
 use super::service::{Service, ServiceCore};
 use super::{
-    changes, compression, cors, details, export, hints, mcp, options, pages, reference, request,
-    search,
+    aggregates, changes, compression, cors, details, export, hints, mcp, options, pages, reference,
+    request, search,
 };
 
 /// The `Allow` header of every endpoint.
@@ -218,6 +218,7 @@ async fn ask(
         Endpoint::FilterOptions => options::filter_options(&call().await?).await,
         Endpoint::Changes => changes::changes(&call().await?).await,
         Endpoint::Export => export::export(&call().await?).await,
+        Endpoint::Aggregates => aggregates::aggregates(&call().await?).await,
         Endpoint::Health => pages::health(parts),
         Endpoint::Ready => pages::ready(service, parts).await,
         Endpoint::OpenApi => pages::openapi(parts),

@@ -52,7 +52,7 @@ pub(crate) struct Create {
     /// Companies a calendar month
     #[arg(long, value_name = "N")]
     quota_companies: Option<u64>,
-    /// Counts and filter options a calendar month, which are not billed
+    /// Counts, filter options and aggregates a calendar month, which are not billed
     #[arg(long, value_name = "N")]
     quota_free_answers: Option<u64>,
 }
@@ -97,7 +97,7 @@ pub(crate) struct Edit {
     /// Companies a calendar month, or none
     #[arg(long, value_name = "N", value_parser = parse_quota)]
     quota_companies: Option<Setting<u64>>,
-    /// Counts and filter options a calendar month, or none
+    /// Counts, filter options and aggregates a calendar month, or none
     #[arg(long, value_name = "N", value_parser = parse_quota)]
     quota_free_answers: Option<Setting<u64>>,
 }

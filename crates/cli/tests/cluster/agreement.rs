@@ -5,7 +5,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
-use signaldex::Index;
+use signaldex::query::Measure;
+use signaldex::{Facet, Index};
 
 use crate::client::Response;
 use crate::fixture::{Cluster, Fixture, Served, Shape, TODAY, number};
@@ -66,6 +67,42 @@ fn cursor_of(answer: &Response) -> Option<String> {
     }
 }
 
+/// A random query of aggregates. Few contradict themselves.
+fn aggregates(questions: &mut Questions<'_>) -> String {
+    let filter = questions.filter();
+    let random = &mut questions.random;
+    let units = ["day", "week", "month", "quarter", "year"];
+    let unit = random.word(&units);
+    let lists: Vec<&str> = (0..2).map(|_| random.word(&Facet::LIST_NAMES)).collect();
+    let by = match random.below(7) {
+        0 => String::new(),
+        1 => "&by=company".to_owned(),
+        2 => format!("&by={unit}"),
+        3 => format!("&by={}", lists[0]),
+        4 => format!("&by={unit},{}", lists[0]),
+        _ => format!("&by={},{}", lists[0], lists[1]),
+    };
+    let names = &Measure::NAMES;
+    let measures: Vec<&str> = (0..=random.below(4)).map(|_| random.word(names)).collect();
+    let measures = measures.join(",");
+    let order = [
+        "",
+        "&order=key",
+        "&order=-key",
+        "&order=-count",
+        "&order=-sum",
+    ];
+    let order = random.word(&order);
+    let currency = if filter.contains("fundingCurrency") || !random.chance(50) {
+        ""
+    } else {
+        "&fundingCurrency=USD"
+    };
+    let limit = [String::new(), format!("&limit={}", 1 + random.below(1_000))];
+    let limit = random.pick(&limit);
+    format!("{filter}{by}&measures={measures}{order}{currency}{limit}")
+}
+
 /// Compares that many random queries to a cluster and to one index of everything, which is given. Returns the number
 /// of compared answers.
 pub(crate) fn compare_queries(
@@ -85,7 +122,11 @@ pub(crate) fn compare_queries(
     for _ in 0..queries {
         let filter = questions.filter();
         let limit = 1 + questions.random.below(50);
-        match questions.random.below(10) {
+        match questions.random.below(13) {
+            10..=12 => {
+                let query = aggregates(&mut questions);
+                pair.compare(&format!("/api/v1/aggregates?{query}"));
+            }
             0 => drop(pair.compare(&format!("/api/v1/filter-options?{filter}"))),
             1 | 2 => drop(pair.compare(&format!("/api/v1/signals?{filter}&countOnly=true"))),
             3 => {
@@ -111,6 +152,9 @@ pub(crate) fn compare_queries(
         "/api/v1/signals",
         "/api/v1/signals?countOnly=true",
         "/api/v1/filter-options",
+        "/api/v1/aggregates",
+        "/api/v1/aggregates?by=day,countries&measures=companies,sum,median",
+        "/api/v1/aggregates?by=company&measures=sum&limit=1000",
         "/api/v1/signals/1",
         "/api/v1/companies/nobody",
         "/api/v1/signals?limit=51",

@@ -8,6 +8,7 @@
 //! 17        4 change             the commit of its step            0                  the signal of its step, then its JSON
 //! 17        4 end of changes     the same                          1 to 6             the same, without JSON
 //! 17        5 fact for hints                                                          its line
+//! 17        6 aggregates         1 if there are too many                                     their message
 //! 17        3 end of the answer  the kind of its rows              its status         the reason of a refusal
 //! ```
 //!
@@ -20,8 +21,10 @@ use datafusion::arrow::array::{AsArray, BinaryBuilder, RecordBatch, UInt8Array, 
 use datafusion::arrow::buffer::Buffer;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt8Type, UInt64Type};
 use datafusion::common::{DataFusionError, Result as EngineResult, exec_datafusion_err};
+use prost::Message;
 
-use crate::answer::{AnswerRow, FacetValue, FoundChanges, ShardAnswer, ShardChange};
+use crate::aggregates::{AggregatesPart, PartialMessage};
+use crate::answer::{AnswerRow, COUNT_MAX, FacetValue, FoundChanges, ShardAnswer, ShardChange};
 use crate::worker::{ReplyStatus, WorkerRefusal};
 use signaldex::PositionError;
 
@@ -44,6 +47,7 @@ const FACET: u8 = 2;
 const END: u8 = 3;
 const CHANGE: u8 = 4;
 const HINT: u8 = 5;
+const AGGREGATES: u8 = 6;
 
 /// What the last row of changes says: that there are more, or none, or why there are no changes.
 const CHANGES_END: [Result<bool, PositionError>; 6] = [
@@ -54,9 +58,6 @@ const CHANGES_END: [Result<bool, PositionError>; 6] = [
     Err(PositionError::Diverged),
     Err(PositionError::Ahead),
 ];
-
-/// Maximum of a count, far above any number of signals: no sum of counts overflows.
-const COUNT_MAX: u64 = 1 << 40;
 
 /// The outcome of a question at a worker.
 pub(super) type Reply = Result<ShardAnswer, WorkerRefusal>;
@@ -124,6 +125,13 @@ impl AnswerRows {
                     self.push_row(question, HINT, (0, 0), 0, fact.as_bytes());
                 }
                 HINT
+            }
+            ShardAnswer::Aggregates(part) => {
+                let message = part.message();
+                let is_over = u64::from(message.is_none());
+                let bytes = message.unwrap_or_default().encode_to_vec();
+                self.push_row(question, AGGREGATES, (is_over, 0), 0, &bytes);
+                AGGREGATES
             }
             ShardAnswer::Changes(found) => {
                 self.push_changes(question, found);
@@ -251,6 +259,14 @@ fn reply(batch: &RecordBatch, begin: usize, end: usize) -> EngineResult<Reply> {
             })
             .collect(),
         ),
+        AGGREGATES if rows.len() == 1 => ShardAnswer::Aggregates(match numbers[begin] {
+            0 => {
+                let message = PartialMessage::decode(column.value(begin));
+                AggregatesPart::Sent(message.map_err(|_| malformed())?)
+            }
+            1 => AggregatesPart::TooManyGroups,
+            _ => return Err(malformed()),
+        }),
         COUNT if rows.len() == 1 => ShardAnswer::Count(count(numbers[begin])?),
         FACET => {
             let value = |row: usize| {

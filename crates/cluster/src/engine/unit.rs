@@ -74,6 +74,7 @@ enum UnitKind {
     Company = 5,
     Hints = 6,
     Changes = 7,
+    Aggregates = 8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
@@ -133,6 +134,12 @@ impl QuestionUnit {
                 kind: kind(UnitKind::Facets),
                 query: Some(query.filter.to_string()),
                 facets: query.facets.iter().map(|&facet| facet as u32).collect(),
+                today: Some(today.to_julian_day()),
+                ..self
+            },
+            ShardRequest::Aggregates { query, today } => QuestionUnit {
+                kind: kind(UnitKind::Aggregates),
+                query: Some(query.to_string()),
                 today: Some(today.to_julian_day()),
                 ..self
             },
@@ -221,6 +228,10 @@ impl QuestionUnit {
                     parsed(self.query.as_deref())?,
                     facets_of(&self.facets)?,
                 )),
+                today: day(self.today)?,
+            },
+            UnitKind::Aggregates => ShardRequest::Aggregates {
+                query: Box::new(parsed(self.query.as_deref())?),
                 today: day(self.today)?,
             },
             UnitKind::Signal => {

@@ -203,7 +203,7 @@ fn used(counter: Counter, totals: Counts, todays: Counts) -> Fact {
         Counter::Signals => "returned by searches",
         Counter::Activities => "signal details",
         Counter::Companies => "company details",
-        Counter::FreeAnswers => "counts and filter options; not billed",
+        Counter::FreeAnswers => "counts, filter options and aggregates; not billed",
     };
     let [total, today] = [totals, todays].map(|counts| figures::grouped(counts[counter.index()]));
     Fact::new(name_of(counter), total, format!("{what}; {today} today"))

@@ -3,6 +3,7 @@
 use super::FieldValues::{
     self, Constant, Flag, Id, List, Named, Object, Text, TextUpTo, True, Whole, WholeFrom,
 };
+use super::aggregates::{AGGREGATES, CURRENCY_AMOUNTS, FIGURES, GROUP, GROUP_KEY, TOTALS};
 use super::records::{COMPANY_FIGURES, COMPANY_NAME, FUNDING, OF_DETAIL, PROFILE, SIGNAL};
 use super::{Field, ObjectDescription, field};
 
@@ -11,7 +12,7 @@ const fn object(name: &'static str, groups: &'static [&'static [Field]]) -> Obje
 }
 
 /// Every object of an answer.
-pub(crate) static OBJECTS: [ObjectDescription; 22] = [
+pub(crate) static OBJECTS: [ObjectDescription; 29] = [
     object("Signal", &[SIGNAL]),
     object("SignalDetail", &[SIGNAL, OF_DETAIL]),
     object("Funding", &[FUNDING]),
@@ -37,6 +38,16 @@ pub(crate) static OBJECTS: [ObjectDescription; 22] = [
         "FilterOptionsResult",
         &[&[data(Object("FilterOptions"), "The lists of values.")]],
     ),
+    object(
+        "AggregatesResult",
+        &[&[data(Object("Aggregates"), "The figures.")]],
+    ),
+    object("Aggregates", &[AGGREGATES]),
+    object("AggregateGroup", &[GROUP, FIGURES]),
+    object("AggregateKey", &[GROUP_KEY]),
+    object("AggregateTotals", &[TOTALS, FIGURES]),
+    object("CompanyKey", &[COMPANY_NAME]),
+    object("CurrencyAmounts", &[CURRENCY_AMOUNTS]),
     object(
         "ChangesResult",
         &[&[data(Object("Changes"), "The changes.")]],

@@ -1,9 +1,11 @@
 //! The table is complete, and docs/records.md has it.
 
 use serde_json::value::RawValue;
-use signaldex::json::{CompanyDetail, Data, FilterOptions, SignalDetail, SignalItem};
-use signaldex::query::Facet;
-use signaldex::{Filter, sample};
+use signaldex::json::{
+    AggregateAnswer, CompanyDetail, Data, FilterOptions, SignalDetail, SignalItem,
+};
+use signaldex::query::{Facet, GroupBy, Measure, ParameterSet};
+use signaldex::{AggregateQuery, Filter, sample};
 
 use super::*;
 use crate::documents::assert_part;
@@ -120,6 +122,47 @@ fn answers_have_the_fields_of_the_table_in_its_order() {
             );
         }
     }
+}
+
+/// The described fields of an object, sorted as those of a `Value` are.
+fn described(name: &str) -> Vec<String> {
+    let object = ObjectDescription::of_name(name).expect(name);
+    let mut names: Vec<String> = object.fields().map(|field| field.name.to_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn aggregates_have_the_fields_of_the_table() {
+    let measures = Measure::NAMES.join(",");
+    let mut keys = Vec::new();
+    for by in GroupBy::NAMES {
+        let query = format!("by={by}&measures={measures}&categories=funding");
+        let query = AggregateQuery::from_query_string(&query, ParameterSet::FILTERS);
+        let query = query.expect("a query");
+        let snapshot = sample::index().expect("the sample corpus").snapshot();
+        let found = snapshot.aggregate(&query, sample::AS_OF);
+        let body = AggregateAnswer {
+            query: &query,
+            aggregates: &found.expect("aggregates"),
+        };
+        let body: Map<String, Value> = serde_json::from_slice(&body.to_bytes()).expect("an object");
+        let (data, group) = (&body["data"], &body["data"]["groups"][0]);
+        assert_eq!(names(data), described("Aggregates"));
+        assert_eq!(names(group), described("AggregateGroup"));
+        assert_eq!(names(&data["totals"]), described("AggregateTotals"));
+        assert_eq!(
+            names(&data["totals"]["amounts"][0]),
+            described("CurrencyAmounts"),
+            "{by}"
+        );
+        if by == "company" {
+            assert_eq!(names(&group["key"][by]), described("CompanyKey"));
+        }
+        keys.extend(names(&group["key"]));
+    }
+    keys.sort();
+    assert_eq!(keys, described("AggregateKey"));
 }
 
 #[test]

@@ -12,6 +12,7 @@ const NEXT_CURSOR: &str = "The cursor of the next page.";
 const CHANGES: &str = "op is upsert with the signal as it is now, or remove with the id of one that no longer matches.";
 const OPTIONS: &str = "Of each list, the values with their numbers of signals.";
 const MORE_OPTIONS: &str = "Of each list, how many values were left out.";
+const DATA: &str = "groups (key, count, companies, amounts per currency), truncated, totals.";
 const USAGE: &str = "charged units of the kind unit, remaining this month, replayed if repeated.";
 
 /// The schema of what a tool answers. Nothing is required, because errors come in another form.
@@ -39,6 +40,7 @@ pub(super) fn schema(tool: Tool) -> Value {
             "signal",
             described(record("SignalDetail"), "The whole record."),
         )],
+        Tool::Aggregate => vec![("data", object(DATA))],
         Tool::Company => vec![("company", described(record("Company"), "The whole record."))],
         Tool::Changes => vec![
             (

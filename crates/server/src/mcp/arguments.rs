@@ -10,6 +10,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::tools::{IDEMPOTENCY_KEY, Tool};
+use crate::aggregates;
 use crate::changes;
 use crate::limits::URI_BYTES_MAX;
 use crate::options;
@@ -178,6 +179,7 @@ fn errors_of(tool: Tool, query: &str) -> Vec<ParameterError> {
         Tool::Search | Tool::Count => Query::from_query_string(query).err(),
         Tool::Options => options::parse(query).err(),
         Tool::Changes => changes::parse(query).err(),
+        Tool::Aggregate => aggregates::parse(query).err(),
         Tool::Signal | Tool::Company => None,
     };
     invalid.map_or(Vec::new(), |invalid| invalid.errors().to_vec())

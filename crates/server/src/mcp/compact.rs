@@ -86,6 +86,7 @@ pub(super) fn tool_answer(
         (EndpointResult::Options(options), _) => add_options(answer, options, names_lists),
         (EndpointResult::Body(body), Tool::Signal) => answer.with("signal", Some(record(body)?)),
         (EndpointResult::Body(body), Tool::Company) => answer.with("company", Some(record(body)?)),
+        (EndpointResult::Body(body), Tool::Aggregate) => answer.with("data", Some(record(body)?)),
         (EndpointResult::Body(body), Tool::Changes) => add_changes(answer, body),
         (EndpointResult::Body(body), _) => add_page(answer, body),
     };

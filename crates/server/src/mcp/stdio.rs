@@ -18,7 +18,7 @@ use crate::limits::MCP_MESSAGE_BYTES_MAX;
 use crate::options::FoundOptions;
 use crate::problem::Problem;
 use crate::service::Today;
-use crate::{changes, details, options, search};
+use crate::{aggregates, changes, details, options, search};
 use signaldex::json::Rendering;
 use signaldex::query::Start;
 use signaldex::{Index, Query};
@@ -193,6 +193,11 @@ impl Stdio {
                 }
                 let found = now(corpus.changes(Arc::clone(&view), request, today))?;
                 found.map_err(changes::refused)?.body
+            }
+            Tool::Aggregate => {
+                let query = Arc::new(aggregates::parse(&target.query)?);
+                let found = now(corpus.aggregate(view, Arc::clone(&query), today))?;
+                aggregates::body(&query, &found?)
             }
         };
         Ok((EndpointResult::Body(body), found_hints))

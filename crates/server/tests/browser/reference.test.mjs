@@ -29,6 +29,7 @@ test("the example of each endpoint is sent as it stands", async () => {
     ["get-signal", "São Bento Agro S.A. makes"],
     ["get-company", "São Bento Agro S.A."],
     ["get-filter-options", "fundingCurrencies"],
+    ["aggregate-signals", "totals"],
   ]) {
     const page = await openReference(path);
     assert.match(await send(page), /^200/, path);

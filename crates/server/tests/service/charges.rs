@@ -204,6 +204,8 @@ fn nothing_is_delivered_while_the_state_file_is_gone() {
             "/api/v1/signals?limit=2",
             "/api/v1/signals?countOnly=true",
             "/api/v1/filter-options",
+            "/api/v1/aggregates?by=month",
+            "/api/v1/aggregates?by=company&limit=1",
         ] {
             assert_eq!(fixture.get(target).status, 503, "{target}");
         }

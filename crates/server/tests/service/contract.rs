@@ -254,6 +254,7 @@ fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
         &signal,
         "/api/v1/companies/pomelora",
         "/api/v1/filter-options",
+        "/api/v1/aggregates",
         "/healthz",
         "/readyz",
         "/openapi.json",
@@ -268,7 +269,11 @@ fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
             "{path}"
         );
     }
-    for path in ["/api/v1/signals", "/api/v1/filter-options"] {
+    for path in [
+        "/api/v1/signals",
+        "/api/v1/filter-options",
+        "/api/v1/aggregates",
+    ] {
         let answer = fixture.get(&format!("{path}?days=7&days=7"));
         assert_eq!(
             first_error(&answer),
@@ -621,6 +626,8 @@ fn head_is_get_without_a_body_and_free() {
         &signal,
         "/api/v1/companies/pomelora",
         "/api/v1/filter-options",
+        "/api/v1/aggregates?by=month&measures=sum",
+        "/api/v1/aggregates?by=company&limit=3",
         "/healthz",
         "/readyz",
         "/openapi.json",

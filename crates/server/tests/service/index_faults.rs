@@ -145,7 +145,12 @@ fn a_question_that_meets_damage_is_answered_500_and_others_as_before() {
     assert!(fixture.get("/readyz").json().get("damaged").is_none());
     for _ in 0..2 {
         assert_eq!(fixture.search("limit=2").items(), ["3", "2"]);
-        for target in ["signals?q=does", "filter-options?q=does", "export?q=does"] {
+        for target in [
+            "signals?q=does",
+            "filter-options?q=does",
+            "aggregates?q=does&by=company",
+            "export?q=does",
+        ] {
             let failed = fixture.get(&format!("/api/v1/{target}"));
             assert_eq!(failed.status, 500, "{target}");
             assert_eq!(failed.charged(), 0, "{target}");

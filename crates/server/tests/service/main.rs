@@ -5,6 +5,7 @@
 
 mod activity;
 mod admin_hosts;
+mod aggregates;
 mod changes;
 mod charges;
 mod client;

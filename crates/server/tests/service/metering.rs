@@ -204,17 +204,29 @@ fn free_answers_are_counted_and_not_billed() {
         "/api/v1/signals?countOnly=true&q=raises",
         "/api/v1/filter-options",
         "/api/v1/filter-options?country=Germany",
+        "/api/v1/aggregates",
+        "/api/v1/aggregates?by=month,countries&measures=median",
     ] {
         assert_eq!(fixture.get(target).status, 200, "{target}");
         assert_eq!(fixture.send("HEAD", target, &[]).status, 200, "{target}");
     }
     fixture.search("q=no+such+signal");
     assert_eq!(fixture.get("/api/v1/filter-options?country=").status, 400);
-    wait_for_free_answers(&fixture, 3);
+    assert_eq!(fixture.get("/api/v1/aggregates?by=month,month").status, 400);
+    // Groups that are charged are not free, nor is an answer without any.
+    assert_eq!(
+        fixture
+            .get("/api/v1/aggregates?by=company&limit=2")
+            .charged(),
+        2
+    );
+    let none = fixture.get("/api/v1/aggregates?by=company&country=Nowhere");
+    assert_eq!((none.status, none.charged()), (200, 0));
+    wait_for_free_answers(&fixture, 5);
     fixture.search("countOnly=true");
     // What was gathered is recorded before the service ends.
     fixture.restart(signaldex::sample::index().expect("the sample corpus"));
-    wait_for_free_answers(&fixture, 4);
+    wait_for_free_answers(&fixture, 6);
 }
 
 #[test]
@@ -234,7 +246,7 @@ fn a_quota_of_free_answers_leaves_paid_ones_alone() {
     assert_eq!(invalid.status, 400, "what is refused does not count");
     assert_eq!(fixture.search("countOnly=true").status, 200);
     assert_eq!(fixture.get("/api/v1/filter-options").status, 200);
-    for target in ["signals?countOnly=true", "filter-options"] {
+    for target in ["signals?countOnly=true", "filter-options", "aggregates"] {
         let answer = fixture.get(&format!("/api/v1/{target}"));
         assert_eq!(answer.status, 402, "{target}");
         assert_eq!(answer.json()["code"], "quota_exceeded");

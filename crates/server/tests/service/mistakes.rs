@@ -11,7 +11,7 @@ use crate::errors::assert_golden;
 use crate::fixture::Fixture;
 
 /// Mistakes in a request with a valid key.
-const TARGETS: [&str; 12] = [
+const TARGETS: [&str; 18] = [
     "/api/v1/signals?contry=Germany",
     "/api/v1/signals?categories=fundng&days=31",
     "/api/v1/signals?limit=100",
@@ -20,6 +20,12 @@ const TARGETS: [&str; 12] = [
     "/api/v1/signals?dateFrom=30.06.2026",
     "/api/v1/signals?cursor=abc",
     "/api/v1/filter-options?limit=10",
+    "/api/v1/aggregates?by=country&measures=average&limit=1001&order=count",
+    "/api/v1/aggregates?by=month,year",
+    "/api/v1/aggregates?by=company,countries",
+    "/api/v1/aggregates?by=sizes,sizes,&measures=&ids=1",
+    "/api/v1/aggregates?by=countries&measures=sum&order=-sum",
+    "/api/v1/aggregates?by=month,countries,sizes&activityIds=2&cursor=a&limit=0",
     "/api/v1/signals/acme",
     "/api/v1/signals/7",
     "/api/v1/companies/Acme",

@@ -178,6 +178,8 @@ fn expensive_queries_are_answered_as_cheap_ones_are() {
         "signals?country=Germany&days=90",
         "signals?q=nothing+of+the+kind",
         "filter-options?q=raises&country=Germany",
+        "aggregates?q=raises&by=month,countries&measures=companies,sum,p25",
+        "aggregates?by=company&limit=3",
     ] {
         let target = format!("/api/v1/{target}");
         let (one, other) = (cheap.get(&target), expensive.get(&target));

@@ -116,6 +116,7 @@ fn a_file_overwritten_in_place_is_500_at_the_next_look_never_304_and_heals() {
             "signals/1",
             "companies/acme",
             "filter-options",
+            "aggregates",
             "export",
             "changes",
         ] {

@@ -10,7 +10,7 @@ use crate::client;
 use crate::fixture::{Fixture, Settings};
 
 /// Path of a page, its endpoint in the OpenAPI document, and the request of its example.
-const PAGES: [[&str; 3]; 6] = [
+const PAGES: [[&str; 3]; 7] = [
     [
         "/docs/search-signals",
         "/api/v1/signals",
@@ -40,6 +40,11 @@ const PAGES: [[&str; 3]; 6] = [
         "/docs/export-signals",
         "/api/v1/export",
         "/api/v1/export?q=%22series+a%22&country=Germany&maxItems=1",
+    ],
+    [
+        "/docs/aggregate-signals",
+        "/api/v1/aggregates",
+        "/api/v1/aggregates?fundingCurrency=EUR&by=month&measures=companies,sum,median&order=-key&limit=3",
     ],
 ];
 

@@ -4,6 +4,7 @@ use axum::body::Bytes;
 use proptest::prelude::*;
 
 use super::{AnswerRows, COUNT_MAX, Reply, replies_of};
+use crate::aggregates::AggregatesPart;
 use crate::answer::{AnswerRow, FacetValue, FoundChanges, ShardAnswer, ShardChange};
 use crate::worker::{ReplyStatus, WorkerRefusal};
 use signaldex::PositionError;
@@ -46,6 +47,7 @@ fn answers() -> impl Strategy<Value = ShardAnswer> {
     prop_oneof![
         prop_oneof![found.prop_map(Ok), refused.prop_map(Err)].prop_map(ShardAnswer::Changes),
         rows.prop_map(ShardAnswer::Rows),
+        Just(ShardAnswer::Aggregates(AggregatesPart::TooManyGroups)),
         (0..=COUNT_MAX).prop_map(ShardAnswer::Count),
         prop::collection::vec(value, 0..20).prop_map(ShardAnswer::Facets),
         prop::collection::vec(".{0,12}", 0..20)

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use prost::Message;
 use signaldex::json::Rendering;
-use signaldex::query::{Facet, Order, Start};
+use signaldex::query::{Facet, Order, ParameterSet, Start};
 use signaldex::{
-    ChangeKind, ErrorKind, FacetQuery, Filter, Index, Position, Query, Result, SignalId,
+    AggregateQuery, ChangeKind, ErrorKind, FacetQuery, Filter, Index, Position, Query, Result,
+    SignalId,
 };
 use time::macros::date;
 
@@ -62,12 +63,17 @@ fn questions_are_read_as_they_were_written() {
         today: date!(2026 - 06 - 30),
         rendering: Some(RowFormat::Csv),
     };
+    let aggregates = "q=raises&by=month,countries&measures=sum,p25&fundingCurrency=EUR&order=-sum";
+    let aggregates = aggregates_of(aggregates);
     let wanted = [
         ShardRequest::clone(&rows(QUERY).wanted),
         csv,
         many,
         count,
         facets,
+        aggregates,
+        aggregates_of(""),
+        aggregates_of("by=company&limit=3"),
         ShardRequest::Signal(SignalId::MAX),
         ShardRequest::Company("acme".to_owned()),
         hints(true),
@@ -95,6 +101,14 @@ fn hints(is_empty: bool) -> ShardRequest {
     ShardRequest::Hints {
         filter: Box::new(query.filter().clone()),
         is_empty,
+    }
+}
+
+fn aggregates_of(query: &str) -> ShardRequest {
+    let query = AggregateQuery::from_query_string(query, ParameterSet::FILTERS);
+    ShardRequest::Aggregates {
+        query: Box::new(query.expect("a query")),
+        today: date!(2026 - 06 - 30),
     }
 }
 
@@ -220,6 +234,12 @@ fn questions() -> Vec<(&'static str, Question)> {
         ("changes", of_one),
         ("csv", of(csv)),
         ("hints", of(hints(true))),
+        (
+            "aggregates",
+            of(aggregates_of(
+                "q=raises&by=month,countries&measures=sum,p25&fundingCurrency=EUR&order=-sum",
+            )),
+        ),
     ]
 }
 

@@ -95,7 +95,7 @@ fn scopes(is_chosen: impl Fn(Scope) -> bool) -> Vec<ScopeChoice> {
     let choice = |scope: Scope| ScopeChoice {
         name: scope.as_str(),
         description: match scope {
-            Scope::SignalsRead => "search, signal details, filter options",
+            Scope::SignalsRead => "search, signal details, filter options, aggregates",
             Scope::CompaniesRead => "company details",
         },
         is_chosen: is_chosen(scope),

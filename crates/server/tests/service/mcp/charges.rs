@@ -57,6 +57,21 @@ fn questions() -> Vec<(&'static str, Value, &'static str)> {
             "changes?since=start&limit=4",
         ),
         ("changes", json!({"since": "never"}), "changes?since=never"),
+        (
+            "aggregate",
+            json!({"by": ["month"], "measures": ["sum"]}),
+            "aggregates?by=month&measures=sum",
+        ),
+        (
+            "aggregate",
+            json!({"by": ["company"], "country": "Germany", "limit": 3}),
+            "aggregates?by=company&country=Germany&limit=3",
+        ),
+        (
+            "aggregate",
+            json!({"by": ["company", "month"]}),
+            "aggregates?by=company,month",
+        ),
     ]
 }
 

@@ -1,5 +1,5 @@
-//! An agent's session, as it is recorded: options, count, a search with a mistake, the search corrected by
-//! what the error said, a signal. The same over HTTP and over standard input.
+//! An agent's session, as it is recorded: options, count, aggregates, a search with a mistake, the search corrected
+//! by what the error said, a signal. The same over HTTP and over standard input.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,8 @@ use super::{call, content, error_text, message, stdio_answer};
 use crate::errors::assert_golden;
 use crate::fixture::Fixture;
 
-/// The calls of the session. The third one misspells a parameter and exceeds a bound.
-fn calls() -> [Value; 6] {
+/// The calls of the session. The first search misspells a parameter and exceeds a bound.
+fn calls() -> [Value; 8] {
     [
         message("server/discover", json!({})),
         call(
@@ -16,6 +16,15 @@ fn calls() -> [Value; 6] {
             json!({"q": "\"series a\"", "facets": ["countries", "fundingStages"]}),
         ),
         call("count", json!({"q": "\"series a\"", "country": "Germany"})),
+        call(
+            "aggregate",
+            json!({"q": "\"series a\"", "fundingCurrency": "EUR", "by": ["year", "countries"],
+                "measures": ["companies", "sum", "median"], "order": "-sum", "limit": 2}),
+        ),
+        call(
+            "aggregate",
+            json!({"by": ["month", "quarter"], "measures": "average"}),
+        ),
         call(
             "search",
             json!({"q": "\"series a\"", "contry": "Germany", "limit": 100}),

@@ -29,6 +29,7 @@ fn the_list_of_tools_is_bounded_and_describes_each_argument() {
         (1, "id"),
         (1, "slug"),
         (30, "since"),
+        (30, "measures"),
     ]) {
         let schema = &tool["inputSchema"];
         assert_eq!(schema["additionalProperties"], false);
@@ -141,6 +142,27 @@ fn options_are_lists_of_counts() {
         "{}",
         all["more"]
     );
+}
+
+#[test]
+fn aggregates_are_those_of_the_api() {
+    let fixture = Fixture::start();
+    for (arguments, query) in [
+        (
+            json!({"by": ["month", "countries"], "measures": ["sum", "companies"], "limit": 7}),
+            "by=month,countries&measures=sum,companies&limit=7",
+        ),
+        (
+            json!({"by": ["company"], "country": "Germany", "limit": 2}),
+            "by=company&country=Germany&limit=2",
+        ),
+        (json!({"q": "raises"}), "q=raises"),
+    ] {
+        let called = content(&fixture.call("aggregate", arguments));
+        let asked = fixture.get(&format!("/api/v1/aggregates?{query}"));
+        assert_eq!(called["data"], asked.json()["data"], "{query}");
+        assert_eq!(called["usage"]["charged"], asked.charged(), "{query}");
+    }
 }
 
 #[test]
@@ -290,7 +312,15 @@ fn any_number_of_errors_gets_a_short_answer() {
             "long values",
         ),
     ] {
-        for tool in ["search", "count", "options", "signal", "company", "changes"] {
+        for tool in [
+            "search",
+            "count",
+            "options",
+            "signal",
+            "company",
+            "changes",
+            "aggregate",
+        ] {
             let answer = fixture.send_message(&call(tool, arguments.clone()));
             assert!(
                 answer.body.len() <= 8_192,

@@ -1,0 +1,156 @@
+//! `GET /api/v1/aggregates`: figures over all matches, in groups. Free, but for groups by company, which are charged
+//! per group.
+
+use std::sync::Arc;
+
+use super::answer::{Answer, Price};
+use super::asking::{self, AskedQuery};
+use super::call::Call;
+use super::charging::{self, ChargeRefusal};
+use super::endpoint::Endpoint;
+use super::etag;
+use super::idempotency_keys::IdempotencyGuard;
+use super::keys::Scope;
+use super::metering::Counter;
+use super::problem::Problem;
+use super::replay::{self, Attempt, Replay};
+use crate::corpus::{CorpusView, QueryKind};
+use signaldex::json::AggregateAnswer;
+use signaldex::query::InvalidQuery;
+use signaldex::{AggregateQuery, Aggregates};
+
+/// A request for aggregates with everything that its answer depends on.
+struct AggregatesCall<'a> {
+    call: &'a Call<'a>,
+    view: &'a Arc<CorpusView>,
+    query: &'a Arc<AggregateQuery>,
+}
+
+pub(super) async fn aggregates(call: &Call<'_>) -> Result<Answer, Problem> {
+    let query = Arc::new(parse(call.query())?);
+    if query.names_companies() {
+        call.check_scope(Some(Scope::CompaniesRead))?;
+    }
+    let replay = Replay::of(call, || parameters_of(&query))?;
+    let guard = match &replay {
+        None => None,
+        Some(replay) => match replay.begin(call).await? {
+            Attempt::Repeated(answer) => return Ok(answer),
+            Attempt::First(guard) => Some(Arc::new(guard)),
+        },
+    };
+    let view = call.service.corpus.trusted_view()?;
+    let asked = AggregatesCall {
+        call,
+        view: &view,
+        query: &query,
+    };
+    let tag = asked.tag(None);
+    if etag::is_current(&call.parts.headers, &tag) {
+        return Ok(Answer::not_modified().tagged(&tag).priced(Price::FREE));
+    }
+    if query.names_companies() {
+        asked.sell(replay, guard).await
+    } else {
+        asked.give(&tag).await
+    }
+}
+
+/// Parses a query string. Filtering by id is refused: the figures would reveal a record's fields for free.
+pub(super) fn parse(text: &str) -> Result<AggregateQuery, InvalidQuery> {
+    AggregateQuery::from_query_string(text, Endpoint::Aggregates.description().search)
+}
+
+/// The body of an answer.
+pub(super) fn body(query: &AggregateQuery, aggregates: &Aggregates) -> Vec<u8> {
+    AggregateAnswer { query, aggregates }.to_bytes()
+}
+
+/// Identifies equal requests.
+fn parameters_of(query: &AggregateQuery) -> [u8; 32] {
+    replay::parameters_of(&[b"aggregates", query.to_string().as_bytes()])
+}
+
+impl AggregatesCall<'_> {
+    /// A free answer, which is counted.
+    async fn give(&self, tag: &str) -> Result<Answer, Problem> {
+        let free = charging::take_free(self.call).await?;
+        let body = body(self.query, &self.find().await?);
+        let body = self.call.service.room_for(body.len())?.hold(body);
+        charging::count_free(self.call, free);
+        Ok(Answer::json(body).tagged(tag).priced(Price::FREE))
+    }
+
+    /// Charges the groups and sends them: only the first ones, if the key's quota does not cover all.
+    async fn sell(
+        &self,
+        replay: Option<Replay>,
+        guard: Option<Arc<IdempotencyGuard>>,
+    ) -> Result<Answer, Problem> {
+        let (call, counter) = (self.call, Counter::Companies);
+        call.expect_charge();
+        let mut found = self.find().await?;
+        if call.is_head() || found.groups.is_empty() {
+            let left = charging::left(call, counter).await?;
+            let tag = self.cut(&mut found, left);
+            let answer = Answer::json(body(self.query, &found)).tagged(&tag);
+            return Ok(answer.priced(Price::FREE));
+        }
+        let mut tag = self.tag(None);
+        // The loop ends because each attempt charges fewer units than the previous one.
+        loop {
+            let (units, body) = (found.groups.len() as u64, body(self.query, &found));
+            let room = call.service.room_for(body.len())?;
+            let kept = replay.as_ref().map(|replay| replay.keep(&tag, &body));
+            let charge = charging::charge(call, counter, units, kept.transpose()?, guard.as_ref());
+            match charge.await {
+                Ok(charged) => {
+                    let price = charging::price(call, counter, units, charged);
+                    let answer = Answer::json(room.hold(body)).tagged(&tag);
+                    return Ok(answer.priced(price));
+                }
+                Err(ChargeRefusal::Left(_, _, left)) if left > 0 => {
+                    tag = self.cut(&mut found, Some(left));
+                }
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
+    }
+
+    /// Keeps the first groups, as many as units are left, and returns the tag of the answer.
+    fn cut(&self, found: &mut Aggregates, left: Option<u64>) -> String {
+        let shown = left.and_then(|left| usize::try_from(left).ok());
+        let shown = shown.filter(|&shown| shown < found.groups.len());
+        if let Some(shown) = shown {
+            found.groups.truncate(shown);
+            found.truncated = true;
+        }
+        self.tag(shown)
+    }
+
+    async fn find(&self) -> Result<Aggregates, Problem> {
+        let (call, view, query) = (self.call, self.view, self.query);
+        let corpus = call.corpus();
+        let cheap = call.service.limits.cheap_query_cost;
+        let asked = AskedQuery {
+            kind: QueryKind::Aggregates,
+            filter: query.filter(),
+            cost: corpus.aggregate_cost(view, query, call.today, cheap),
+        };
+        let found = corpus.aggregate(Arc::clone(view), Arc::clone(query), call.today);
+        let found = asking::ask(call, asked, found).await?;
+        Ok(found?)
+    }
+
+    fn tag(&self, shown: Option<usize>) -> String {
+        let today = self.call.today.to_julian_day().to_le_bytes();
+        let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
+        etag::of(&[
+            b"aggregates",
+            &self.view.tag_seed,
+            self.query.to_string().as_bytes(),
+            &today,
+            &shown,
+        ])
+    }
+}
