@@ -9,6 +9,7 @@ use signaldex::json::RecordKind;
 use signaldex::{Index, IndexBuilder, Refreshed};
 use time::UtcDateTime;
 
+use crate::aggregates::PyAggregates;
 use crate::arrow::Renames;
 use crate::changes::{PyChanges, PyPosition};
 use crate::dates::Today;
@@ -148,6 +149,23 @@ impl PyIndex {
         facets: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         self.newest().facets(py, filter, today, facets)
+    }
+
+    /// As ``Snapshot.aggregate``, of the newest snapshot.
+    #[pyo3(signature = (query, by = None, measures = None, order = None, limit = None, today = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn aggregate(
+        &self,
+        py: Python<'_>,
+        query: &Bound<'_, PyAny>,
+        by: Option<&Bound<'_, PyAny>>,
+        measures: Option<&Bound<'_, PyAny>>,
+        order: Option<&str>,
+        limit: Option<i64>,
+        today: Option<Today>,
+    ) -> PyResult<PyAggregates> {
+        let newest = self.newest();
+        newest.aggregate(py, query, by, measures, order, limit, today)
     }
 
     /// As ``Snapshot.explain``, of the newest snapshot.

@@ -4,6 +4,7 @@
 //! for users is in `python/signaldex/_native.pyi`. The interpreter's lock is released (`Python::detach`) wherever
 //! the engine works; what is shared between threads is locked in a way that cannot wait for that lock.
 
+mod aggregates;
 mod arguments;
 mod arrow;
 mod changes;
@@ -32,6 +33,8 @@ use pyo3::prelude::*;
 /// The module `signaldex._native`.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::aggregates::PyAggregates;
     #[pymodule_export]
     use crate::arrow::PyArrowStream;
     #[pymodule_export]

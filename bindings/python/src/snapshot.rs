@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use signaldex::{Facet, Result, Snapshot};
 
+use crate::aggregates::{PyAggregates, WantedFigures};
 use crate::changes::{PyChanges, PyPosition, read_position};
 use crate::dates::{Today, today_of};
 use crate::matches::PyMatches;
@@ -128,6 +129,38 @@ impl PySnapshot {
             )?;
         }
         Ok(values)
+    }
+
+    /// Figures over all matches of a filter, in groups.
+    ///
+    /// ``by`` is none, one or two of: a unit of time (``day``, ``week``, ``month``, ``quarter``, ``year``), and lists of
+    /// values (``categories``, ``countries``, ``industries``, ``sizes``, ``funding_stages``, ``funding_currencies``,
+    /// ``hiring_types``, ``job_functions``, ``seniorities``, ``employment_types``, ``work_arrangements``); or
+    /// ``company``. ``measures`` are any of ``companies`` and, of amounts by currency, ``sum``, ``min``, ``max``,
+    /// ``median``, ``p25``, ``p75``; the number of signals is always there. ``order`` is ``key``, ``-key``, ``-count``
+    /// or ``-sum``. Sums are exact decimals, rounded once. Raises ``InvalidQuery``.
+    #[pyo3(signature = (query, by = None, measures = None, order = None, limit = None, today = None))]
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn aggregate(
+        &self,
+        py: Python<'_>,
+        query: &Bound<'_, PyAny>,
+        by: Option<&Bound<'_, PyAny>>,
+        measures: Option<&Bound<'_, PyAny>>,
+        order: Option<&str>,
+        limit: Option<i64>,
+        today: Option<Today>,
+    ) -> PyResult<PyAggregates> {
+        let today = today_of(today);
+        let wanted = WantedFigures {
+            by,
+            measures,
+            order,
+            limit,
+        };
+        with_filter(query, |filter| {
+            PyAggregates::of(py, &self.0, filter, &wanted, today)
+        })
     }
 
     /// How a query is answered. Cost: several times that of ``count``.

@@ -12,6 +12,8 @@ import pyarrow  # type: ignore[import-untyped, unused-ignore]
 from typing_extensions import Self, Unpack
 
 from ._records import (
+    AggregateGroup,
+    AggregateTotals,
     Change,
     CommitReport,
     Company,
@@ -20,10 +22,13 @@ from ._records import (
     Facet,
     FacetCount,
     Found,
+    GroupBy,
+    GroupOrder,
     IndexStatistics,
     Item,
     LoadReport,
     MatchedSignal,
+    Measure,
     Order,
     Parameter,
     Signal,
@@ -153,6 +158,16 @@ class Index:
         self, filter: _Filter, today: _Today | None = None, facets: Sequence[Facet] | None = None
     ) -> dict[Facet, list[FacetCount]]:
         """As ``Snapshot.facets``, of the newest snapshot."""
+    def aggregate(
+        self,
+        query: _Filter,
+        by: GroupBy | Sequence[GroupBy] | None = None,
+        measures: Measure | Sequence[Measure] | None = None,
+        order: GroupOrder | None = None,
+        limit: int | None = None,
+        today: _Today | None = None,
+    ) -> Aggregates:
+        """As ``Snapshot.aggregate``, of the newest snapshot."""
     def explain(self, query: _Query, today: _Today | None = None) -> Explanation:
         """As ``Snapshot.explain``, of the newest snapshot."""
     def changes(self, filter: _Filter, since: Position | str, today: _Today | None = None) -> Changes:
@@ -279,6 +294,24 @@ class Snapshot:
         self, filter: _Filter, today: _Today | None = None, facets: Sequence[Facet] | None = None
     ) -> dict[Facet, list[FacetCount]]:
         """The values of facets with their counts, each facet without its own filter; ``None`` means all facets."""
+    def aggregate(
+        self,
+        query: _Filter,
+        by: GroupBy | Sequence[GroupBy] | None = None,
+        measures: Measure | Sequence[Measure] | None = None,
+        order: GroupOrder | None = None,
+        limit: int | None = None,
+        today: _Today | None = None,
+    ) -> Aggregates:
+        """Figures over all matches of a filter, in groups.
+
+        ``by`` is none, one or two of: a unit of time (``day``, ``week``, ``month``, ``quarter``, ``year``), and lists of
+        values (``categories``, ``countries``, ``industries``, ``sizes``, ``funding_stages``, ``funding_currencies``,
+        ``hiring_types``, ``job_functions``, ``seniorities``, ``employment_types``, ``work_arrangements``); or
+        ``company``. ``measures`` are any of ``companies`` and, of amounts by currency, ``sum``, ``min``, ``max``,
+        ``median``, ``p25``, ``p75``; the number of signals is always there. ``order`` is ``key``, ``-key``, ``-count``
+        or ``-sum``. Sums are exact decimals, rounded once. Raises ``InvalidQuery``.
+        """
     def explain(self, query: _Query, today: _Today | None = None) -> Explanation:
         """How a query is answered. Cost: several times that of ``count``."""
     def hints(self, query: _Query, found: bool = False) -> list[str]:
@@ -414,8 +447,41 @@ class Matches:
     def __iter__(self) -> Iterator[Item]: ...
 
 @final
+class Aggregates:
+    """Figures over all matches of a filter, in groups. It is a sequence of its groups."""
+
+    @property
+    def groups(self) -> list[AggregateGroup]:
+        """The groups, in their order: ``AggregateGroup`` of each."""
+    @property
+    def truncated(self) -> bool:
+        """Whether there are more groups."""
+    @property
+    def totals(self) -> AggregateTotals:
+        """The figures over all matches, and the number of all groups."""
+    def arrow(self) -> ArrowStream:
+        """The groups as Arrow, one row each."""
+    def to_arrow(self) -> pyarrow.Table:
+        """The groups as a ``pyarrow.Table``, one row each.
+
+        The columns are what is grouped by (``company_slug`` and ``company_name`` for companies), ``count``,
+        ``companies`` if measured, and for each currency ``EUR_count``, ``EUR_sum`` and so on; ``none_count`` and so on
+        for amounts without one.
+        """
+    def to_polars(self) -> polars.DataFrame:
+        """The groups as a ``polars.DataFrame``; columns as for ``to_arrow``."""
+    def to_pandas(self) -> pandas.DataFrame:
+        """The groups as a ``pandas.DataFrame``; columns as for ``to_arrow``. Needs pyarrow, too."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The groups through Arrow's C data interface."""
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        """Raises ``TypeError``: frames are made by ``to_pandas`` and ``to_polars``."""
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[AggregateGroup]: ...
+
+@final
 class ArrowStream:
-    """Matches as an Arrow stream: ``polars.DataFrame(stream)``, ``pyarrow.table(stream)``."""
+    """Matches or groups as an Arrow stream: ``polars.DataFrame(stream)``, ``pyarrow.table(stream)``."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A stream of record batches through Arrow's C data interface, from the first match on."""

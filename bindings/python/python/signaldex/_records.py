@@ -22,6 +22,28 @@ Facet: TypeAlias = Literal[
     "work_arrangement",
 ]
 
+GroupBy: TypeAlias = Literal[
+    "day",
+    "week",
+    "month",
+    "quarter",
+    "year",
+    "company",
+    "categories",
+    "countries",
+    "industries",
+    "sizes",
+    "funding_stages",
+    "funding_currencies",
+    "hiring_types",
+    "job_functions",
+    "seniorities",
+    "employment_types",
+    "work_arrangements",
+]
+Measure: TypeAlias = Literal["count", "companies", "sum", "min", "max", "median", "p25", "p75"]
+GroupOrder: TypeAlias = Literal["key", "-key", "-count", "-sum"]
+
 
 @dataclass(slots=True)
 class Funding:
@@ -118,6 +140,57 @@ class CompanyProfile:
     company: Company
     signal_count: int
     latest_signal_date: _date | None
+
+
+@dataclass(slots=True)
+class CompanyKey:
+    """The company of a group."""
+
+    slug: str
+    name: str
+
+
+@dataclass(slots=True)
+class AmountFigures:
+    """Figures of the amounts in one currency; those that were not measured are ``None``."""
+
+    currency: str | None
+    """``None`` for amounts without one."""
+    count: int
+    """The number of amounts."""
+    sum: float | None
+    """The exact decimal sum, rounded once."""
+    min: float | None
+    max: float | None
+    median: float | None
+    p25: float | None
+    """The lower quartile, interpolated as spreadsheets do."""
+    p75: float | None
+
+
+@dataclass(slots=True)
+class AggregateGroup:
+    """The signals with one key, at least one, in figures."""
+
+    key: dict[str, str | _date | CompanyKey | None]
+    """The value of each name in ``by``; ``None`` for signals without one. Days and weeks (their Mondays) are dates."""
+    count: int
+    """The number of signals."""
+    companies: int | None
+    """The number of different companies, if measured."""
+    amounts: list[AmountFigures] | None
+    """By currency, if measured; amounts without one come last."""
+
+
+@dataclass(slots=True)
+class AggregateTotals:
+    """Figures over all matches."""
+
+    groups: int
+    """The number of all groups; 0 if nothing is grouped by."""
+    count: int
+    companies: int | None
+    amounts: list[AmountFigures] | None
 
 
 @dataclass(slots=True)

@@ -216,7 +216,7 @@ impl ColumnBuilder {
 }
 
 /// Days since 1970.
-fn days(date: Date) -> i32 {
+pub(crate) fn days(date: Date) -> i32 {
     date.to_julian_day() - UNIX_EPOCH
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -31,12 +31,19 @@ pub(crate) enum Streamed {
     Page(Page, Arc<Snapshot>),
 }
 
-/// Matches as an Arrow stream: ``polars.DataFrame(stream)``, ``pyarrow.table(stream)``.
+/// Matches or groups as an Arrow stream: ``polars.DataFrame(stream)``, ``pyarrow.table(stream)``.
 #[pyclass(name = "ArrowStream", module = "signaldex", frozen)]
-pub(crate) struct PyArrowStream {
-    streamed: Streamed,
-    columns: ChosenColumns,
-    batch_rows: usize,
+pub(crate) struct PyArrowStream(StreamSource);
+
+enum StreamSource {
+    /// Columns of signals, read batch by batch.
+    Signals {
+        streamed: Streamed,
+        columns: ChosenColumns,
+        batch_rows: usize,
+    },
+    /// Rows that are there already.
+    Batch(RecordBatch),
 }
 
 impl PyArrowStream {
@@ -48,11 +55,15 @@ impl PyArrowStream {
         if batch_rows == 0 {
             return Err(PyValueError::new_err("a batch has at least one row"));
         }
-        Ok(PyArrowStream {
+        Ok(PyArrowStream(StreamSource::Signals {
             streamed,
             columns: ChosenColumns::of(names)?,
             batch_rows,
-        })
+        }))
+    }
+
+    pub(crate) fn of_batch(batch: RecordBatch) -> PyArrowStream {
+        PyArrowStream(StreamSource::Batch(batch))
     }
 }
 
@@ -66,8 +77,18 @@ impl PyArrowStream {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let reader = BatchReader::new(&self.streamed, self.columns.clone(), self.batch_rows);
-        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        let reader: Box<dyn RecordBatchReader + Send> = match &self.0 {
+            StreamSource::Signals {
+                streamed,
+                columns,
+                batch_rows,
+            } => Box::new(BatchReader::new(streamed, columns.clone(), *batch_rows)),
+            StreamSource::Batch(batch) => {
+                let batches = std::iter::once(Ok(batch.clone()));
+                Box::new(RecordBatchIterator::new(batches, batch.schema()))
+            }
+        };
+        let stream = FFI_ArrowArrayStream::new(reader);
         PyCapsule::new_with_value(py, stream, CAPSULE_NAME)
     }
 }
