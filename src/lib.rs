@@ -127,6 +127,8 @@
 //! - **Pages** in the order of ids, newest or oldest first, that stop as soon as they are full,
 //!   with cursors that stay valid over updates, restarts and replicas.
 //! - **Exact counts**, and [`Facets`]: the number of signals for every value that could be chosen.
+//! - **Companies by their signals**: [`Snapshot::companies`] finds those that have, or have not, so
+//!   many signals of a kind; [`query::CompanyFilter::matches`] says in plain code what that means.
 //! - **Snapshots**: readers keep one as long as they like; a [`Writer`] commits batches durably
 //!   and merges in the background, and no search waits for it.
 //! - **Explanations**: the plan of a query with estimated and actual rows.
@@ -208,9 +210,9 @@ pub use aggregate::{
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Result};
 pub use index::{
-    AggregateExplanation, Change, ChangeKind, Changes, CommitReport, CompanyDeletion, FacetCount,
-    FacetCounters, FacetDictionary, Facets, Found, HintFacts, Ids, Index, IndexBuilder, IndexId,
-    IndexStatistics, Matches, Page, Pages, ParsePositionError, Position, PositionError, Refreshed,
+    AggregateExplanation, Change, ChangeKind, Changes, CommitReport, CompaniesExplanation,
+    CompanyDeletion, CompanyPage, CompanyStepExplanation, FacetCount, FacetCounters, FacetDictionary, Facets, Found, HintFacts, Ids, Index, IndexBuilder, IndexId,
+    IndexStatistics, Matches, MatchingCompanies, Page, Pages, ParsePositionError, Position, PositionError, Refreshed,
     RowBlock, SegmentColumns, Snapshot, Writer,
 };
 #[cfg(feature = "__strategies")]

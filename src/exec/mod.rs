@@ -11,6 +11,7 @@ mod buffer_pool;
 mod candidate_rows;
 mod candidates;
 mod companies;
+mod company_counts;
 mod eager;
 mod entry;
 mod executed_matches;
@@ -38,6 +39,7 @@ mod tests;
 mod union;
 mod value_column;
 
+pub(crate) use company_counts::CompanyCounts;
 pub(crate) use eager::{PhraseSteps, may_be_eager};
 pub(crate) use facets::FacetTally;
 pub(crate) use group_column::{GroupColumn, GroupColumnValues, read_column};

@@ -21,6 +21,8 @@ mod columns;
 
 mod figures;
 
+mod company_queries;
+
 mod cost;
 
 mod hints;
@@ -36,6 +38,12 @@ mod chain;
 mod commit;
 mod companies;
 mod company_numbers;
+mod company_explain;
+mod company_matches;
+mod company_page;
+mod company_ranks;
+mod company_search;
+mod company_set;
 mod debug;
 mod directory;
 mod facet_dictionary;
@@ -80,6 +88,8 @@ pub use builder::IndexBuilder;
 pub(crate) use chain::ChainLine;
 pub use changes::{Change, ChangeKind, Changes};
 pub use columns::{RowBlock, SegmentColumns};
+pub use company_explain::{CompaniesExplanation, CompanyStepExplanation};
+pub use company_page::{CompanyPage, MatchingCompanies};
 #[cfg(feature = "replicate")]
 pub(crate) use directory::FileKind;
 pub use facet_dictionary::{FacetCounters, FacetDictionary};

@@ -6,6 +6,7 @@ use time::Date;
 
 use super::chain::Chain;
 use super::company_numbers::CompanyNumbers;
+use super::company_ranks::CompanyRanks;
 use super::identity::IndexId;
 use super::live::SegmentHandle;
 use super::manifest::{History, Manifest};
@@ -35,6 +36,8 @@ pub struct Snapshot {
     pub(super) strategies: Strategies,
     /// Computed on demand.
     companies: Arc<OnceLock<CompanyNumbers>>,
+    /// Computed on demand, and shared by clones.
+    pub(super) company_ranks: Arc<OnceLock<CompanyRanks>>,
 }
 
 /// A signal and its company.
@@ -70,6 +73,7 @@ impl Snapshot {
             segments,
             strategies: Strategies::ALL,
             companies: Arc::new(OnceLock::new()),
+            company_ranks: Arc::default(),
         }
     }
 

@@ -13,7 +13,7 @@ use super::object::{self, Context, Member, MemberValue, Members, ObjectSeed, Slo
 use super::unknown::UnknownNames;
 use super::value::WholeNumber;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
-use crate::tables::{RecordError, RecordKind};
+use crate::tables::{RecordError, RecordKind, fault_of_key};
 
 /// Parses a signal, borrowing texts without escapes.
 ///
@@ -101,7 +101,7 @@ impl<'de> SignalMembers<'de> {
             date: self.date.flatten(),
             published_at: self.published_at.flatten(),
             updated_at: self.updated_at.flatten(),
-            company_slug: not_empty("companySlug", self.company_slug)?,
+            company_slug: key("companySlug", self.company_slug)?,
             activity_url: self.activity_url.flatten(),
             author_name: self.author_name.flatten(),
             author_title: self.author_title.flatten(),
@@ -241,7 +241,7 @@ struct CompanyMembers<'de> {
 impl<'de> CompanyMembers<'de> {
     fn finish(self) -> Result<Company<'de>, RecordError> {
         Ok(Company {
-            slug: not_empty("slug", self.slug)?,
+            slug: key("slug", self.slug)?,
             name: required("name", self.name)?,
             about: self.about.flatten(),
             tagline: self.tagline.flatten(),
@@ -291,18 +291,11 @@ fn required<'de, T: Member<'de>>(field: &'static str, slot: Slot<T>) -> Result<T
     })
 }
 
-fn not_empty<'de>(
-    field: &'static str,
-    slot: Slot<Cow<'de, str>>,
-) -> Result<Cow<'de, str>, RecordError> {
+/// The slug of a company.
+fn key<'de>(field: &'static str, slot: Slot<Cow<'de, str>>) -> Result<Cow<'de, str>, RecordError> {
     let text = required(field, slot)?;
-    if text.is_empty() {
-        return Err(RecordError::of_field(
-            field,
-            "is empty; it must have at least one character",
-        ));
-    }
-    Ok(text)
+    let fault = fault_of_key(&text);
+    fault.map_or(Ok(text), |reason| Err(RecordError::of_field(field, reason)))
 }
 
 #[cfg(test)]

@@ -63,13 +63,18 @@ pub(super) fn of_cursor(
     filter: Fingerprint,
 ) -> Option<ParameterError> {
     let is_for_this = cursor.order() == order && cursor.is_for(filter);
-    (!is_for_this).then(|| ParameterError {
+    (!is_for_this).then(cursor_mismatch)
+}
+
+/// The error for a cursor of other filters or another order.
+pub(super) fn cursor_mismatch() -> ParameterError {
+    ParameterError {
         parameter: Parameter::Cursor.name().into(),
         code: ErrorCode::CursorMismatch,
         message: "cursor belongs to other filters or another order; give it with exactly the \
                   filters and the order of the answer that it came with"
             .into(),
-    })
+    }
 }
 
 fn conflict(parameter: Parameter, message: String) -> ParameterError {

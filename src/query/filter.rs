@@ -381,7 +381,8 @@ impl Filter {
             && !self.none.iter().any(occurs)
     }
 
-    fn matches_company_name(&self, name: &str) -> bool {
+    /// Whether all words that are looked for occur in a company's name.
+    pub(crate) fn matches_company_name(&self, name: &str) -> bool {
         if self.company_words.is_empty() {
             return true;
         }

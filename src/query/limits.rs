@@ -49,6 +49,26 @@ pub const AGGREGATE_COMPANIES_DEFAULT: usize = 50;
 
 /// Groups of two above which nothing is computed, unless a query sets another number.
 pub const AGGREGATE_GROUPS_MAX: usize = 100_000;
+/// Characters of the slug of a company, so that a cursor can hold it.
+pub const SLUG_CHARS_MAX: usize = 180;
+
+/// Conditions of `has`, and of `hasNot`.
+pub const CONDITIONS_MAX: usize = 4;
+
+/// Characters of `has`, and of `hasNot`.
+pub const CONDITIONS_CHARS_MAX: usize = 8000;
+
+/// Digits of `min` and `max` of a condition.
+pub const CONDITION_BOUND_DIGITS_MAX: usize = 9;
+
+/// Digits of `foundedFrom` and `foundedTo`.
+pub const YEAR_DIGITS_MAX: usize = 4;
+
+/// Digits of `employeesMin` and `employeesMax`.
+pub const EMPLOYEES_DIGITS_MAX: usize = 15;
+
+/// Characters of `cursor` in queries for companies.
+pub const COMPANY_CURSOR_CHARS_MAX: usize = 2048;
 
 /// Bytes of a page or of a batch of changes. One with more ends early, with the cursor or position after its last
 /// item; it has at least one.
@@ -58,8 +78,8 @@ pub const PAGE_BYTES_MAX: usize = 8 << 20;
 pub const QUERY_STRING_BYTES_MAX: usize = 64 * 1024;
 
 /// Bytes of the text form of a valid query. Folding yields at most 18 bytes per character and
-/// percent-encoding at most 12, so no valid query is longer.
-pub const WRITTEN_BYTES_MAX: usize = 1024 * 1024;
+/// percent-encoding at most 12, or 20 in a condition, so no valid query is longer.
+pub const WRITTEN_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// Maximum number of reported errors.
 pub const ERRORS_MAX: usize = 64;

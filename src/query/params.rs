@@ -71,7 +71,7 @@ fn bytes_max(origin: Origin) -> usize {
     }
 }
 
-fn repeated(name: &str) -> ParameterError {
+pub(super) fn repeated(name: &str) -> ParameterError {
     ParameterError::new(
         name,
         ErrorCode::RepeatedParameter,

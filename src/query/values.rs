@@ -56,6 +56,11 @@ fn check_chars(parameter: Parameter, text: &str) -> Result<(), ValueError> {
         | ParameterKind::Cursor(max) => max,
         _ => usize::MAX,
     };
+    check_chars_max(text, max)
+}
+
+/// Checks the number of characters of a text.
+pub(super) fn check_chars_max(text: &str, max: usize) -> Result<(), ValueError> {
     let Some(chars) = chars_above(max, text) else {
         return Ok(());
     };
@@ -201,15 +206,21 @@ pub(super) fn of_item((code, error): ValueError) -> ValueError {
 
 /// The facets that a text lists, in the order of [`Facet::ALL`].
 pub(super) fn facets(text: &str) -> Result<Vec<Facet>, ValueError> {
+    facets_among(text, &Facet::ALL)
+}
+
+/// The facets that a text lists, each one of the allowed, in the order of [`Facet::ALL`].
+pub(super) fn facets_among(text: &str, allowed: &[Facet]) -> Result<Vec<Facet>, ValueError> {
     if text.is_empty() {
         return Err(empty());
     }
-    let names = &Facet::LIST_NAMES;
+    let names = allowed.iter().map(|facet| facet.description().options);
+    let names: Vec<&str> = names.collect();
     let facet = |item: &Cow<'_, str>| {
         let index = names.iter().position(|name| name == item);
         index
-            .map(|index| Facet::ALL[index])
-            .ok_or_else(|| of_item(not_a_choice(item, names)))
+            .map(|index| allowed[index])
+            .ok_or_else(|| of_item(not_a_choice(item, &names)))
     };
     let items = split(text)?;
     check_count(items.len(), names.len())?;
@@ -432,6 +443,32 @@ pub(super) fn not_a_number(text: &str, max: u32) -> ValueError {
     (ErrorCode::InvalidValue, error)
 }
 
+/// Parses a whole number from 0 on with at most `digits` digits, at most 18.
+pub(super) fn whole_number(text: &str, digits: usize) -> Result<i64, ValueError> {
+    let is_number = !text.is_empty()
+        && text.len() <= digits
+        && text.bytes().all(|byte| byte.is_ascii_digit())
+        && !has_leading_zero(text);
+    let number = is_number.then(|| text.parse().ok()).flatten();
+    number.ok_or_else(|| not_a_whole_number(text, digits))
+}
+
+/// Checks a whole number given by the host.
+pub(super) fn whole_number_of(number: i64, digits: usize) -> Result<i64, ValueError> {
+    whole_number(&number.to_string(), digits)
+}
+
+pub(super) fn not_a_whole_number(text: &str, digits: usize) -> ValueError {
+    if text.is_empty() {
+        return empty();
+    }
+    let text = quoted(text);
+    let error = format!(
+        "is {text}; allowed are whole numbers of at most {digits} digits, without a sign or leading zeros"
+    );
+    (ErrorCode::InvalidValue, error)
+}
+
 pub(super) fn flag(text: &str) -> Result<bool, ValueError> {
     match text {
         "true" => Ok(true),
@@ -446,8 +483,10 @@ pub(super) fn order(text: &str) -> Result<Order, ValueError> {
 }
 
 pub(super) fn cursor(text: &str) -> Result<Cursor, ValueError> {
-    Cursor::parse(text).map_err(|error: ParseCursorError| {
-        let error = format!("{error}; give the nextCursor of an earlier answer unchanged");
-        (ErrorCode::InvalidCursor, error)
-    })
+    Cursor::parse(text).map_err(no_cursor)
+}
+
+pub(super) fn no_cursor(error: ParseCursorError) -> ValueError {
+    let error = format!("{error}; give the nextCursor of an earlier answer unchanged");
+    (ErrorCode::InvalidCursor, error)
 }

@@ -84,7 +84,7 @@ fn text_of_word(phrase: &Phrase) -> String {
 }
 
 /// Percent-encodes what is written, with `+` for single spaces: `++` could be read as two plus signs.
-struct PercentEncoder<'o, W> {
+pub(super) struct PercentEncoder<'o, W> {
     out: &'o mut W,
     /// The byte that was written last.
     before: u8,
@@ -92,7 +92,7 @@ struct PercentEncoder<'o, W> {
 
 impl<'o, W: Write> PercentEncoder<'o, W> {
     /// An encoder of a value.
-    fn new(out: &'o mut W) -> PercentEncoder<'o, W> {
+    pub(super) fn new(out: &'o mut W) -> PercentEncoder<'o, W> {
         PercentEncoder { out, before: b' ' }
     }
 }

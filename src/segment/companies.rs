@@ -1,10 +1,11 @@
 //! Companies: look-up by slug or by the key of a whole name, and rows.
 
-use super::Segment;
 use super::ensure::ensure;
+use super::{Segment, TextField};
 use crate::Result;
 use crate::encoding::dictionary::Dictionary;
 use crate::encoding::row::{CompanyNumber, Row};
+use crate::encoding::tokens::{self, TermNumber};
 use crate::text::CompanyName;
 
 /// The keys of companies: slugs in ascending order, followed by the [keys of names](crate::text::CompanyName::key),
@@ -100,6 +101,19 @@ impl<'a> CompanyKeys<'a> {
 }
 
 impl Segment {
+    /// Whether each of some terms is, as a primary form or an alternate, in the name of a company.
+    ///
+    /// # Errors
+    /// The terms of names are damaged.
+    pub(crate) fn name_has(&self, company: CompanyNumber, terms: &[TermNumber]) -> Result<bool> {
+        let stream = self.tokens(TextField::Name)?.get(company.index());
+        let has = |term: &TermNumber| {
+            let mut forms = tokens::decode(stream).map_while(Result::ok);
+            forms.any(|form| tokens::split(form.0).0 == term.0)
+        };
+        Ok(terms.iter().all(has))
+    }
+
     /// Adds the companies whose names agree with `name`, which has a legal form.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ mod whole_file;
 
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use commits::{ChangeOffset, Commits, FIRST_COMMIT, Tombstone};
+pub(crate) use companies::CompanyKeys;
 pub(crate) use compress::encoder_for;
 pub(crate) use deleted::Deleted;
 pub(crate) use field::{Field, TextField};

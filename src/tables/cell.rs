@@ -22,7 +22,7 @@ pub const FIELD_BYTES_MAX: usize = 1 << 20;
 pub enum FieldType {
     /// A text.
     Text,
-    /// A text with at least one character.
+    /// The slug of a company: a text of 1 to 180 characters.
     Key,
     /// A signal's id.
     Id,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::cell::{Cell, FieldType, Value, read_cell};
 use super::error::RecordError;
-use super::fields::RecordKind;
+use super::fields::{RecordKind, fault_of_key};
 use super::hints::options_that_read;
 use super::options::CellOptions;
 use crate::signal::{Company, Funding, Hiring, Signal};
@@ -111,9 +111,9 @@ impl<'a> Draft<'a> {
         self.join_currency();
         for (index, &(field, field_type, is_required)) in self.kind.lines().iter().enumerate() {
             let is_told = || self.faults.iter().any(|fault| fault.field() == Some(field));
-            let is_empty_key = |value: &Value<'_>| {
-                field_type == FieldType::Key
-                    && matches!(value, Value::Text(text) if text.is_empty())
+            let fault_of = |value: &Value<'_>| match value {
+                Value::Text(text) if field_type == FieldType::Key => fault_of_key(text),
+                _ => None,
             };
             match &self.values[index] {
                 None if is_required && !is_told() => {
@@ -121,11 +121,12 @@ impl<'a> Draft<'a> {
                         format!("is missing or null; it must be {}", field_type.expected());
                     self.faults.push(RecordError::of_field(field, reason));
                 }
-                Some(value) if is_empty_key(value) => {
-                    let reason = "is empty; it must have at least one character";
-                    self.faults.push(RecordError::of_field(field, reason));
+                Some(value) => {
+                    let fault = fault_of(value);
+                    let fault = fault.map(|reason| RecordError::of_field(field, reason));
+                    self.faults.extend(fault);
                 }
-                _ => {}
+                None => {}
             }
         }
     }

@@ -1,9 +1,12 @@
 //! The fields of records: their names, their types, and which of them a record needs.
 
+use std::borrow::Cow;
+
 use super::cell::FieldType;
 use super::cell::FieldType::{
     Amount, Currency, Day, Employees, Id, Instant, Key, Text, WholeNumber,
 };
+use crate::query::limits::SLUG_CHARS_MAX;
 
 /// A kind of input record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -138,4 +141,19 @@ impl RecordKind {
             RecordKind::Signal => SIGNAL_DERIVED,
         }
     }
+}
+
+/// Why a text is not the slug of a company.
+pub(crate) fn fault_of_key(text: &str) -> Option<Cow<'static, str>> {
+    if text.is_empty() {
+        return Some("is empty; it must have at least one character".into());
+    }
+    // Characters are counted only where there may be too many.
+    let may_be_long = text.len() > SLUG_CHARS_MAX;
+    let chars = may_be_long.then(|| text.chars().count())?;
+    (chars > SLUG_CHARS_MAX).then(|| {
+        let reason =
+            format!("has {chars} characters; a slug of a company has at most {SLUG_CHARS_MAX}");
+        reason.into()
+    })
 }

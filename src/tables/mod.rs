@@ -38,6 +38,7 @@ pub use options::CellOptions;
 pub use words::field_words;
 
 pub(crate) use draft::Draft;
+pub(crate) use fields::fault_of_key;
 pub(crate) use formula::needs_escape;
 pub(crate) use header::{Binding, Header, binding_of, object_named};
 pub(crate) use hints::shell_quoted;

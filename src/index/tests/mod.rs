@@ -1,6 +1,7 @@
 //! Tests of an index over time: histories against a naive model, crashes, and errors of the disk.
 
 mod build_progress;
+mod companies;
 mod copies;
 mod crashes;
 mod disk;

@@ -166,6 +166,12 @@ fn required_fields_are_there() {
         signal_error(empty),
         "companySlug: is empty; it must have at least one character"
     );
+    let with_slug = |chars| format!(r#"{{"slug":"{}","name":"n"}}"#, "é".repeat(chars));
+    assert!(parse_company(with_slug(180).as_bytes()).is_ok());
+    assert_eq!(
+        company_error(&with_slug(181)),
+        "slug: has 181 characters; a slug of a company has at most 180"
+    );
 }
 
 #[test]

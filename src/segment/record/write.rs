@@ -10,6 +10,7 @@ use super::{
 use crate::encoding::symbols::{Encoder, SymbolTable};
 use crate::encoding::varint;
 use crate::query::dates::day_number;
+use crate::query::limits::SLUG_CHARS_MAX;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal};
 use crate::{Error, Result};
 
@@ -75,7 +76,7 @@ pub(crate) fn check_signal(signal: &Signal<'_>) -> Result<()> {
     )
 }
 
-/// Checks that a company's texts are not too long; as [`check_signal`].
+/// Checks that a company's slug and texts are not too long; as [`check_signal`].
 pub(crate) fn check_company(company: &Company<'_>) -> Result<()> {
     let Company {
         slug,
@@ -100,11 +101,23 @@ pub(crate) fn check_company(company: &Company<'_>) -> Result<()> {
         industry,
         linkedin_url,
     ];
+    check_slug(slug)?;
     check_texts(
         [slug, name]
             .into_iter()
             .chain(optional.into_iter().flatten()),
     )
+}
+
+/// Checks that a cursor can hold the slug of a company.
+fn check_slug(slug: &str) -> Result<()> {
+    let chars = slug.chars().count();
+    if chars <= SLUG_CHARS_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "the slug of a company has {chars} characters; at most {SLUG_CHARS_MAX} are allowed"
+    )))
 }
 
 fn check_texts<'t>(texts: impl Iterator<Item = &'t Cow<'t, str>>) -> Result<()> {
