@@ -211,9 +211,10 @@ pub use digest::Digest;
 pub use error::{Error, ErrorKind, Result};
 pub use index::{
     AggregateExplanation, Change, ChangeKind, Changes, CommitReport, CompaniesExplanation,
-    CompanyDeletion, CompanyPage, CompanyStepExplanation, FacetCount, FacetCounters, FacetDictionary, Facets, Found, HintFacts, Ids, Index, IndexBuilder, IndexId,
-    IndexStatistics, Matches, MatchingCompanies, Page, Pages, ParsePositionError, Position, PositionError, Refreshed,
-    RowBlock, SegmentColumns, Snapshot, Writer,
+    CompanyDeletion, CompanyPage, CompanyStepExplanation, FacetCount, FacetCounters,
+    FacetDictionary, Facets, Found, HintFacts, Ids, Index, IndexBuilder, IndexId, IndexStatistics,
+    Matches, MatchingCompanies, Page, Pages, ParsePositionError, Position, PositionError,
+    Refreshed, RowBlock, SegmentColumns, Snapshot, Writer,
 };
 #[cfg(feature = "__strategies")]
 #[doc(hidden)]

@@ -6,7 +6,7 @@ use crate::query::limits::PAGE_BYTES_MAX;
 const ENVELOPE_BYTES: usize = 256;
 
 /// Maximum bytes before the end of an answer, which takes less than the rest with the longest cursor or position.
-const ITEMS_END_MAX: usize = PAGE_BYTES_MAX - 1024;
+const ITEMS_END_MAX: usize = PAGE_BYTES_MAX - 1536;
 
 /// The start of an answer and its items, separated by commas.
 #[derive(Clone, Debug)]

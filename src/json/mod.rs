@@ -9,8 +9,8 @@
 //! - [`write_signal`] and [`write_company`] write the lines that are loaded.
 //! - [`Snapshot::dump`](crate::Snapshot::dump) writes all of them.
 //! - [`SignalColumns`] and [`CompanyColumns`] write chosen columns as CSV or JSON.
-//! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`], [`FilterOptions`] and [`ChangeItem`] are the
-//!   contents of responses; [`Data`] and [`SearchData`] are their envelopes.
+//! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`], [`CompanyItem`], [`FilterOptions`] and [`ChangeItem`] are the
+//!   contents of responses; [`Data`], [`SearchData`] and [`CompaniesData`] are their envelopes.
 //!
 //! ```
 //! use signaldex::json;
@@ -28,6 +28,7 @@ mod aggregates;
 mod change;
 mod changes_answer;
 mod columns;
+mod companies_answer;
 mod dump;
 mod file_run;
 mod headers;
@@ -56,6 +57,7 @@ pub use aggregates::AggregateAnswer;
 pub use change::ChangeItem;
 pub use changes_answer::{ChangesAnswer, write_change};
 pub use columns::{ColumnSource, ColumnType, ColumnValue, CompanyColumns, SignalColumns};
+pub use companies_answer::{CompaniesAnswer, CompaniesData, CompanyItem, company_item};
 pub use dump::Dumped;
 pub use input::{parse_company, parse_signal};
 pub use item_csv::{CSV_COLUMNS, write_csv_cell, write_csv_header, write_csv_item};

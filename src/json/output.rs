@@ -101,6 +101,9 @@ pub struct FilterOptions<'a> {
 /// Number of fields of a search item, plus the company's object.
 const ITEM_FIELDS: usize = 15;
 
+/// Number of fields of a company's detail.
+pub(super) const COMPANY_FIELDS: usize = 14;
+
 impl Serialize for SignalItem<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("SignalItem", ITEM_FIELDS)?;
@@ -141,16 +144,23 @@ impl Serialize for EmbeddedCompany<'_> {
 
 impl Serialize for CompanyDetail<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let profile = self.profile;
-        let mut object = serializer.serialize_struct("CompanyDetail", 14)?;
-        object.serialize_field("slug", &profile.company.slug)?;
-        object.serialize_field("name", &profile.company.name)?;
-        serialize_description(&mut object, &profile.company)?;
-        object.serialize_field("signalCount", &profile.signal_count)?;
-        object.serialize_field("latestSignalDate", &profile.latest_signal_date.map(DayText))?;
-        object.serialize_field("updatedAt", &profile.company.updated_at.map(InstantText))?;
+        let mut object = serializer.serialize_struct("CompanyDetail", COMPANY_FIELDS)?;
+        serialize_profile(&mut object, self.profile)?;
         object.end()
     }
+}
+
+/// Adds the members of a company's detail.
+pub(super) fn serialize_profile<O: SerializeStruct>(
+    object: &mut O,
+    profile: &CompanyProfile<'_>,
+) -> Result<(), O::Error> {
+    object.serialize_field("slug", &profile.company.slug)?;
+    object.serialize_field("name", &profile.company.name)?;
+    serialize_description(object, &profile.company)?;
+    object.serialize_field("signalCount", &profile.signal_count)?;
+    object.serialize_field("latestSignalDate", &profile.latest_signal_date.map(DayText))?;
+    object.serialize_field("updatedAt", &profile.company.updated_at.map(InstantText))
 }
 
 /// Writes the members of a company but its slug, its name and its dates.

@@ -13,12 +13,18 @@ pub(crate) struct Explain {
     /// Explain a query of `signaldex aggregate`: how matches were found, grouped and measured
     #[arg(long)]
     aggregates: bool,
+    /// Explain a query for companies, as `signaldex companies` takes it
+    #[arg(long)]
+    companies: bool,
 }
 
 impl Explain {
     pub(crate) fn run(self) -> Result<(), Failure> {
         if self.aggregates {
             return self.explain_aggregates();
+        }
+        if self.companies {
+            return self.explain_companies();
         }
         let query = self.query.query()?;
         let today = self.query.today();
@@ -33,6 +39,14 @@ impl Explain {
         let today = self.query.today();
         let snapshot = source::open(&self.query.directory)?.snapshot();
         let explanation = snapshot.explain_aggregate(&query, today)?;
+        write!(std::io::stdout().lock(), "{explanation}")?;
+        Ok(())
+    }
+
+    fn explain_companies(&self) -> Result<(), Failure> {
+        let query = self.query.company_query()?;
+        let snapshot = source::open(&self.query.directory)?.snapshot();
+        let explanation = snapshot.explain_companies(&query, self.query.today())?;
         write!(std::io::stdout().lock(), "{explanation}")?;
         Ok(())
     }

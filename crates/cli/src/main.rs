@@ -7,6 +7,7 @@ mod build;
 mod changes;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod companies;
 mod dump;
 mod explain;
 mod export;
@@ -95,6 +96,7 @@ enum Command {
     Explain(explain::Explain),
     Signal(records::SignalCommand),
     Company(records::CompanyCommand),
+    Companies(companies::CompaniesCommand),
     Options(options::OptionsCommand),
     Aggregate(aggregate::AggregateCommand),
     Stats(stats::Stats),
@@ -151,6 +153,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Explain(explain) => explain.run(),
         Command::Signal(signal) => signal.run(),
         Command::Company(company) => company.run(),
+        Command::Companies(companies) => companies.run(),
         Command::Options(options) => options.run(),
         Command::Aggregate(aggregate) => aggregate.run(),
         Command::Stats(stats) => stats.run(),

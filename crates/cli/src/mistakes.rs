@@ -133,12 +133,14 @@ fn without_option(words: &[String], option: &str) -> Option<Vec<String>> {
 fn format_for(command: &str, name: &str) -> Option<Vec<String>> {
     let format = match (command, name) {
         (
-            "search" | "options" | "aggregate" | "signal" | "company" | "stats" | "usage" | "keys",
+            "search" | "aggregate" | "companies" | "options" | "signal" | "company" | "stats"
+            | "usage" | "keys",
             "json",
         ) => "json",
-        ("search" | "aggregate" | "export", "ndjson" | "jsonl") | ("export", "json") => "ndjson",
-        ("search" | "aggregate" | "export", "csv") => "csv",
-        ("search", "ids") => "ids",
+        ("search" | "aggregate" | "companies" | "export", "ndjson" | "jsonl")
+        | ("export", "json") => "ndjson",
+        ("search" | "aggregate" | "companies" | "export", "csv") => "csv",
+        ("search" | "companies", "ids") => "ids",
         // What is printed is JSON in any case.
         (_, "json") => return Some(Vec::new()),
         _ => return None,

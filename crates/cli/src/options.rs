@@ -27,21 +27,25 @@ impl OptionsCommand {
         let counts = &snapshot.facets_of(&filter, today, &facets)?;
         let facets = &facets;
         if self.shown_as.is_table() {
-            return print_tables(counts, facets);
+            return print_tables(counts, facets, "signals");
         }
         source::print_answer(FilterOptions { counts, facets })
     }
 }
 
-/// Prints a table for each facet: its values, and how many signals have them.
-fn print_tables(counts: &Facets, facets: &[Facet]) -> Result<(), Failure> {
+/// Prints a table for each facet: its values, and how many of what is `counted` have them.
+pub(crate) fn print_tables(
+    counts: &Facets,
+    facets: &[Facet],
+    counted: &'static str,
+) -> Result<(), Failure> {
     for (position, &facet) in facets.iter().enumerate() {
         if position > 0 {
             writeln!(std::io::stdout())?;
         }
         let columns = [
             TableColumn::text(facet.description().options, 0, 16, 24),
-            TableColumn::number("signals", 1),
+            TableColumn::number(counted, 1),
         ];
         let row = |value: &signaldex::FacetCount| {
             let count = Cell::new(&value.count().to_string());

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use signaldex::query::{InvalidQuery, Parameter, ParameterSet, QueryBuilder};
+use signaldex::query::{CompanyQuery, InvalidQuery, Parameter, ParameterSet, QueryBuilder};
 use signaldex::{AggregateQuery, FacetQuery, Query, Snapshot};
 use time::Date;
 
@@ -58,7 +58,7 @@ pub(crate) fn mark_excluded(arguments: impl Iterator<Item = OsString>) -> Vec<Os
 impl QueryArguments {
     /// The query string: words become `q`, percent-encoded; `name=value` pairs are unchanged.
     pub(crate) fn query_string(&self) -> String {
-        query_string_of(&self.terms)
+        query_string_of("q", &self.terms)
     }
 
     /// The query.
@@ -108,6 +108,20 @@ impl QueryArguments {
         self.parsed(|text| AggregateQuery::from_query_string(text, ParameterSet::FILTERS))
     }
 
+    /// The query for companies: words are those of the name.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub(crate) fn company_query(&self) -> Result<CompanyQuery, Failure> {
+        let parsed = CompanyQuery::from_query_string(&self.company_query_string());
+        parsed.map_err(|invalid| invalid.to_string().into())
+    }
+
+    /// The query string for companies: words become `company`; `name=value` pairs are unchanged.
+    pub(crate) fn company_query_string(&self) -> String {
+        query_string_of("company", &self.terms)
+    }
+
     fn parsed<T>(&self, parse: impl Fn(&str) -> Result<T, InvalidQuery>) -> Result<T, Failure> {
         let text = self.query_string();
         let invalid = match parse(&text) {
@@ -123,7 +137,7 @@ impl QueryArguments {
             let terms = words.iter().skip(2).filter(|word| has_name(word));
             let rest = self.terms.iter().filter(|term| !has_name(term));
             let terms = terms.chain(rest).cloned().collect::<Vec<_>>();
-            parse(&query_string_of(&terms)).is_ok()
+            parse(&query_string_of("q", &terms)).is_ok()
         });
         match corrected {
             Some(words) => Err(format!("{invalid}\nType:\n\n  {}\n", command_of(&words)).into()),
@@ -158,7 +172,8 @@ impl QueryArguments {
     }
 }
 
-fn query_string_of(terms: &[String]) -> String {
+/// The query string of terms; words are the value of the parameter `of_words`.
+fn query_string_of(of_words: &str, terms: &[String]) -> String {
     let (mut words, mut parts) = (Vec::new(), Vec::new());
     for term in terms {
         match term.strip_prefix(EXCLUDED) {
@@ -169,7 +184,7 @@ fn query_string_of(terms: &[String]) -> String {
         }
     }
     if !words.is_empty() {
-        parts.insert(0, format!("q={}", encoded(&words.join(" "))));
+        parts.insert(0, format!("{of_words}={}", encoded(&words.join(" "))));
     }
     parts.join("&")
 }

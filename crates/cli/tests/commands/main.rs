@@ -4,6 +4,7 @@ mod aggregate;
 mod changes;
 mod columns;
 mod command;
+mod companies;
 mod dump;
 mod ended;
 #[cfg(unix)]
