@@ -34,7 +34,7 @@ fn search(snapshot: &Snapshot, query: &Query, today: Date) -> Result<Page> {
         let plan = snapshot.explain(query, today)?;
         let (rows, blocks) = (page.rows_checked(), page.blocks_visited());
         let filter = query.filter();
-        tracing::warn!(filter, ?took, rows, blocks, %plan, "slow search");
+        tracing::warn!(%filter, ?took, rows, blocks, %plan, "slow search");
         for hint in &plan.hints {
             tracing::warn!("{hint}");
         }

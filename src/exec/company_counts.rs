@@ -42,7 +42,7 @@ impl LiveSegment<'_> {
         if plan.no_match.is_some() {
             return Ok(found);
         }
-        let is_stored = request.strategies.stored_counts && plan.is_everything() && !with_days;
+        let is_stored = plan.is_everything() && !with_days;
         if is_stored && self.has_few_deleted() {
             self.count_stored(&mut found.counts)?;
             return Ok(found);

@@ -6,7 +6,7 @@ seconds=${1:?usage: tests/fuzz/run.sh SECONDS [AT_ONCE [TARGET...]]}
 at_once=${2:-2}
 shift $(($# < 2 ? $# : 2))
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(segment records manifest query words cursor position json tables mcp)
+[ ${#targets[@]} -gt 0 ] || targets=(segment records manifest query words conditions cursor position json tables mcp)
 cd "$(dirname "$0")"
 
 # What cargo-fuzz gives the compiler: counters of edges and comparisons for libFuzzer.
