@@ -11,6 +11,8 @@ mod prune;
 mod publish;
 mod replica;
 mod serve;
+#[cfg(feature = "sql")]
+mod sql_listener;
 mod usage;
 mod values;
 

@@ -109,12 +109,12 @@ impl From<SqlFormat> for OutputFormat {
 
 /// A number of bytes as typed.
 #[derive(Clone, Debug)]
-struct ByteSize {
-    bytes: usize,
+pub(crate) struct ByteSize {
+    pub(crate) bytes: usize,
     typed: String,
 }
 
-fn parse_size(text: &str) -> Result<ByteSize, String> {
+pub(crate) fn parse_size(text: &str) -> Result<ByteSize, String> {
     const UNITS: [(&str, usize); 6] = [
         ("KiB", 1 << 10),
         ("MiB", 1 << 20),

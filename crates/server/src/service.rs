@@ -9,6 +9,7 @@ use time::{Date, UtcDateTime};
 use tokio::sync::Semaphore;
 
 use super::activity::Activity;
+use super::admin::TokenHash;
 use super::cors::{AllowedOrigin, AllowedOrigins};
 use super::deprecation::Deprecation;
 use super::export::ExportSlots;
@@ -177,6 +178,47 @@ impl Service {
     /// API reference then shows it in place of an API key. Only the first call has an effect.
     pub fn set_sign_in(&self, header: impl Into<String>) {
         let _ = self.0.sign_in.set(header.into());
+    }
+
+    /// The day that counts as today for a request now.
+    ///
+    /// ```no_run
+    /// use signaldex::sample;
+    /// use signaldex_server::{Limits, Service, State, Today};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let today = Today::Fixed(sample::AS_OF);
+    /// let service = Service::new(sample::index()?, State::open("signaldex.db")?, today, Limits::default())?;
+    /// assert_eq!(service.today(), sample::AS_OF);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn today(&self) -> Date {
+        self.0.today()
+    }
+
+    /// Whether a text is the admin token: for listeners of the host that operators alone may use. Reads the state, so it
+    /// blocks for some microseconds, or for as long as the state is written.
+    ///
+    /// ```no_run
+    /// use signaldex::sample;
+    /// use signaldex_server::{Limits, Service, State, Today};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let state = State::open("signaldex.db")?;
+    /// let token = state.new_admin_token()?;
+    /// let today = Today::Fixed(sample::AS_OF);
+    /// let service = Service::new(sample::index()?, state, today, Limits::default())?;
+    /// assert!(service.is_admin_token(token.as_str())?);
+    /// assert!(!service.is_admin_token("another")?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The state cannot be read.
+    pub fn is_admin_token(&self, text: &str) -> Result<bool, StateError> {
+        Ok(self.0.state.admin_token()? == Some(TokenHash::of(text)))
     }
 
     /// The metrics in the text format of Prometheus.

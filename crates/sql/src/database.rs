@@ -5,11 +5,14 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::RecordBatch;
+#[cfg(feature = "flight")]
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::ParamValues;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::GreedyMemoryPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::{ExecutionPlan, displayable, execute_stream};
@@ -35,6 +38,10 @@ const BATCHES_AHEAD: usize = 2;
 
 /// Functions that make texts of any length from short ones; the engine does not count them against its memory.
 const REFUSED_FUNCTIONS: [&str; 3] = ["repeat", "lpad", "rpad"];
+
+/// Where the tables are: what stands before their names in full.
+pub(crate) const CATALOG: &str = "signaldex";
+pub(crate) const SCHEMA: &str = "public";
 
 /// What a statement may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,12 +83,27 @@ pub struct Database {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn runtime(threads: usize) -> std::io::Result<Runtime> {
-    Builder::new_multi_thread()
+    runtime_builder(threads).build()
+}
+
+pub(crate) fn runtime_builder(threads: usize) -> Builder {
+    let mut builder = Builder::new_multi_thread();
+    builder
         .worker_threads(threads.max(1))
         .thread_stack_size(STACK_BYTES)
         .thread_name("sql")
-        .enable_time()
-        .build()
+        .enable_time();
+    builder
+}
+
+/// The memory that statements share, and no disk.
+pub(crate) fn environment(memory: usize) -> Result<Arc<RuntimeEnv>, SqlError> {
+    let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
+    let environment = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(GreedyMemoryPool::new(memory)))
+        .with_disk_manager_builder(disk)
+        .build_arc()?;
+    Ok(environment)
 }
 
 impl Database {
@@ -104,22 +126,28 @@ impl Database {
         as_of: Date,
         limits: StatementLimits,
     ) -> Result<Database, SqlError> {
+        Database::sharing(snapshots, as_of, limits, environment(limits.memory)?)
+    }
+
+    /// The same, with memory that other databases take from as well.
+    pub(crate) fn sharing(
+        snapshots: Vec<Arc<Snapshot>>,
+        as_of: Date,
+        limits: StatementLimits,
+        environment: Arc<RuntimeEnv>,
+    ) -> Result<Database, SqlError> {
         let signals = SignalsTable::new(snapshots.clone(), as_of).map_err(SqlError::io)?;
         let companies = CompaniesTable::new(snapshots);
-        let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
-        let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(GreedyMemoryPool::new(limits.memory)))
-            .with_disk_manager_builder(disk)
-            .build_arc()?;
         let config = SessionConfig::new()
             .with_target_partitions(limits.threads.max(1))
+            .with_default_catalog_and_schema(CATALOG, SCHEMA)
             .with_information_schema(false);
         let mut rules = PhysicalOptimizer::new().rules;
         rules.insert(0, Arc::new(CountsFromIndex));
         let state = SessionStateBuilder::new()
             .with_default_features()
             .with_config(config)
-            .with_runtime_env(runtime)
+            .with_runtime_env(environment)
             .with_physical_optimizer_rules(rules)
             // No statement reads or writes a file.
             .with_file_formats(Vec::new())
@@ -223,7 +251,7 @@ impl Database {
     pub fn explain(&self, runtime: &Runtime, statement: &str) -> Result<String, SqlError> {
         let (database, statement) = (self.clone(), statement.to_owned());
         let task = runtime.spawn(async move {
-            let plan = database.plan(&statement).await?;
+            let plan = database.plan(&statement, None).await?;
             Ok(displayable(&*plan).indent(false).to_string())
         });
         runtime.block_on(task).unwrap_or_else(|error| {
@@ -235,9 +263,8 @@ impl Database {
     }
 
     async fn send(&self, statement: &str, sender: SyncSender<RecordBatch>) -> Result<(), SqlError> {
-        let plan = self.plan(statement).await?;
-        let empty = RecordBatch::new_empty(plan.schema());
-        let mut batches = execute_stream(plan, self.context.task_ctx())?;
+        let mut batches = self.stream(statement, None).await?;
+        let empty = RecordBatch::new_empty(batches.schema());
         // Blocks a thread of the runtime while its reader is slow. A reader that has gone needs no more rows.
         if sender.send(empty).is_err() {
             return Ok(());
@@ -251,17 +278,40 @@ impl Database {
         Ok(())
     }
 
+    /// The columns of a statement's result, and the types of its parameters, `$1` first.
+    #[cfg(feature = "flight")]
+    pub(crate) async fn columns(&self, text: &str) -> Result<(SchemaRef, Schema), SqlError> {
+        let plan = logical_plan(&self.context.state(), text).await?;
+        let parameters = parameters_of(&plan)?;
+        if parameters.fields().is_empty() {
+            // A statement that cannot run is refused here.
+            return Ok((self.plan(text, None).await?.schema(), parameters));
+        }
+        Ok((Arc::clone(plan.schema().inner()), parameters))
+    }
+
+    /// The rows of a statement with values of its parameters.
+    pub(crate) async fn stream(
+        &self,
+        statement: &str,
+        values: Option<ParamValues>,
+    ) -> Result<SendableRecordBatchStream, SqlError> {
+        let plan = self.plan(statement, values).await?;
+        Ok(execute_stream(plan, self.context.task_ctx())?)
+    }
+
     /// Plans a statement that only reads.
-    async fn plan(&self, text: &str) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
-        let statement = statement::parse(text)?;
+    pub(crate) async fn plan(
+        &self,
+        text: &str,
+        values: Option<ParamValues>,
+    ) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
         let state = self.context.state();
-        let plan = state.statement_to_plan(statement).await?;
-        // What the parser let pass is looked at again.
-        SQLOptions::new()
-            .with_allow_ddl(false)
-            .with_allow_dml(false)
-            .with_allow_statements(false)
-            .verify_plan(&plan)?;
+        let plan = logical_plan(&state, text).await?;
+        let plan = match values {
+            Some(values) => plan.with_param_values(values)?,
+            None => plan,
+        };
         plan.apply_with_subqueries(|node| {
             if let LogicalPlan::Filter(filter) = node {
                 refuse_two_searches(&filter.predicate)?;
@@ -273,6 +323,35 @@ impl Database {
         let planner = Arc::clone(state.query_planner());
         Ok(planner.create_physical_plan(&optimized, &state).await?)
     }
+}
+
+/// What a statement that only reads means, before it is optimized.
+async fn logical_plan(state: &SessionState, text: &str) -> Result<LogicalPlan, SqlError> {
+    let statement = statement::parse(text)?;
+    let plan = state.statement_to_plan(statement).await?;
+    // What the parser let pass is looked at again.
+    SQLOptions::new()
+        .with_allow_ddl(false)
+        .with_allow_dml(false)
+        .with_allow_statements(false)
+        .verify_plan(&plan)?;
+    Ok(plan)
+}
+
+/// The parameters of a plan, by number. One whose type is not known takes any.
+#[cfg(feature = "flight")]
+fn parameters_of(plan: &LogicalPlan) -> Result<Schema, SqlError> {
+    let types = plan.get_parameter_types()?.into_iter();
+    let mut numbered: Vec<(usize, Field)> = types
+        .map(|(name, data_type)| {
+            let number = name.trim_start_matches('$').parse().unwrap_or(usize::MAX);
+            let data_type = data_type.unwrap_or(DataType::Null);
+            (number, Field::new(name, data_type, true))
+        })
+        .collect();
+    numbered.sort_by_key(|(number, _)| *number);
+    let fields: Vec<Field> = numbered.into_iter().map(|(_, field)| field).collect();
+    Ok(Schema::new(fields))
 }
 
 /// A search that did not reach its table would find nothing, because the column is null there.

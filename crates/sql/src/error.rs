@@ -6,6 +6,7 @@ use datafusion::common::{DataFusionError, SchemaError};
 use signaldex::text::nearest_name;
 
 use crate::columns::{COMPANY_COLUMNS, SIGNAL_COLUMNS};
+use crate::database::{CATALOG, SCHEMA};
 
 /// Why a statement has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +129,11 @@ fn of_plan(text: &str) -> String {
         .and_then(|rest| rest.strip_suffix("' not found"));
     match unknown {
         Some(name) => {
-            let name = name.strip_prefix("datafusion.public.").unwrap_or(name);
+            let within = name.strip_prefix(CATALOG).and_then(|rest| {
+                let rest = rest.strip_prefix('.')?.strip_prefix(SCHEMA)?;
+                rest.strip_prefix('.')
+            });
+            let name = within.unwrap_or(name);
             let nearest = nearest_name(name, ["signals", "companies"]);
             let hint = nearest.map(|nearest| format!("; did you mean {nearest}?"));
             format!(

@@ -34,6 +34,8 @@ mod conditions;
 mod counts;
 mod database;
 mod error;
+#[cfg(feature = "flight")]
+mod flight;
 mod leaf;
 mod narrowing;
 mod output;
@@ -47,6 +49,8 @@ pub use companies::CompaniesTable;
 pub use counts::CountsFromIndex;
 pub use database::{Database, StatementLimits, runtime};
 pub use error::{SqlError, SqlErrorKind};
+#[cfg(feature = "flight")]
+pub use flight::{FlightHost, FlightOptions, FlightServer, FlightTls, check_flight_address};
 pub use output::{OutputFormat, ResultWriter};
 pub use signals::SignalsTable;
 pub use statement::{STATEMENT_BYTES_MAX, STATEMENT_WORDS_MAX};

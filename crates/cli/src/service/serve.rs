@@ -22,6 +22,8 @@ use super::address::ListenAddress;
 use super::keys::StateFile;
 use super::log;
 use super::replica::{OpenedReplica, ReplicaOptions};
+#[cfg(feature = "sql")]
+use super::sql_listener::SqlOptions;
 use super::values::{
     parse_concurrent, parse_host_name, parse_number, parse_seconds, parse_short_seconds,
 };
@@ -62,6 +64,9 @@ pub(crate) struct Serve {
     sunset: Option<Date>,
     #[command(flatten)]
     admin: AdminOptions,
+    #[cfg(feature = "sql")]
+    #[command(flatten)]
+    sql: SqlOptions,
     #[command(flatten)]
     state: StateFile,
     /// The day that counts as today
@@ -187,7 +192,7 @@ struct Bounds {
 }
 
 /// What is served.
-enum ServedCorpus {
+pub(super) enum ServedCorpus {
     Index(Index),
     #[cfg(feature = "cluster")]
     Cluster(StartedNode),
@@ -233,6 +238,8 @@ impl Serve {
             .map_err(|error| format!("the thread of the log cannot be started: {error}"))?;
         start_logs(self.log, is_json, log.clone());
         // Before anything is opened, created or listened on.
+        #[cfg(feature = "sql")]
+        self.sql.check(self.is_node())?;
         let index = self.directory_index()?;
         let state = self.state.open()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -251,6 +258,8 @@ impl Serve {
         let signals = count_signals(!self.has_certificate())?;
         let listener = self.addr.listen("--addr").await?;
         let admin_listener = self.admin.admin_addr.listen("--admin-addr").await?;
+        #[cfg(feature = "sql")]
+        let sql_listener = self.sql.listen().await?;
         let (address, admin_address) = (listener.local_addr()?, admin_listener.local_addr()?);
         let is_sample = self.directory.is_none() && !self.replica.are_given() && !self.is_node();
         // Before anything is served, since the state may be one that the sample is not for.
@@ -268,6 +277,11 @@ impl Serve {
         show_dashboard(admin_address, admin_token, &self.state);
         let service = self.service(&source, state, is_sample)?;
         service.report_log(log);
+        // Ends with this function as well.
+        #[cfg(feature = "sql")]
+        let _sql = sql_listener
+            .map(|listener| self.sql.start(listener, &source, service.clone()))
+            .transpose()?;
         // Ends with this function, when every request has been answered.
         let _follower = replica
             .map(|replica| replica.follow(service.clone()))

@@ -29,6 +29,10 @@ const ELSEWHERE: [(&str, &str); 23] = [
     ("signaldex build --companies pandas/", TABLES),
     ("signaldex build --companies sql/", TABLES),
     ("signaldex sql ", "crates/cli/tests/sql/main.rs"),
+    (
+        "signaldex serve index --sql-addr ",
+        "crates/sql/tests/over_adbc.py",
+    ),
     ("signaldex shard ", "crates/cli/tests/cluster/fixture.rs"),
     (
         "signaldex update --shards ",

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 
 #[path = "../commands/ended.rs"]
 mod ended;
+#[cfg(feature = "serve")]
+mod serve;
 
 use ended::{printed, refused, run, text};
 

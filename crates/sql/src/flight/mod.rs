@@ -1,0 +1,184 @@
+//! SQL over the network for operators: Arrow Flight SQL on a listener of its own.
+//!
+//! ```text
+//! connections -> access -> calls -> running
+//! TLS, bounds    token     Flight    a slot, a new snapshot, rows within memory and time
+//! ```
+//!
+//! Nothing is kept between calls: a ticket and a prepared statement are the statement's text ([`handle`]). Sockets and
+//! encoding have a thread of their own, and each statement one; all run at a low priority, so that searches of the same
+//! process go first.
+
+mod access;
+mod calls;
+mod catalog;
+mod connections;
+mod handle;
+mod running;
+mod tls;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use signaldex::Snapshot;
+use time::Date;
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use crate::database::{environment, runtime_builder};
+use crate::error::SqlError;
+use access::Access;
+use calls::FlightCalls;
+use running::Statements;
+
+pub use tls::{FlightTls, check_flight_address};
+
+/// How much lower than that of others the priority of the threads is. On Linux it is per thread.
+const NICENESS: i32 = 15;
+
+/// What statements of a listener are run over, and who may run them.
+pub trait FlightHost: Send + Sync + 'static {
+    /// The snapshots as they are now, of which no two have a company in common.
+    ///
+    /// # Errors
+    /// A file was overwritten, so that no statement may read it.
+    fn snapshots(&self) -> Result<Vec<Arc<Snapshot>>, SqlError>;
+
+    /// The day that counts as today in searches.
+    fn today(&self) -> Date;
+
+    /// Whether a secret is the admin token. It may block.
+    ///
+    /// # Errors
+    /// The tokens cannot be read.
+    fn is_admin(&self, secret: &str) -> Result<bool, SqlError>;
+}
+
+/// Limits of a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlightOptions {
+    /// Bytes of groups, joins and sorts of all statements together.
+    pub memory: usize,
+    /// The longest that a statement may take, until its last row is read.
+    pub timeout: Duration,
+    /// Statements that run at the same time. Others are refused.
+    pub queries: usize,
+}
+
+impl Default for FlightOptions {
+    /// 1 GiB, a minute and four statements.
+    fn default() -> FlightOptions {
+        FlightOptions {
+            memory: 1 << 30,
+            timeout: Duration::from_secs(60),
+            queries: 4,
+        }
+    }
+}
+
+/// A listener that answers until it is dropped, which breaks off what it answers.
+#[derive(Debug)]
+pub struct FlightServer {
+    runtimes: Vec<Runtime>,
+}
+
+impl FlightServer {
+    /// Answers Arrow Flight SQL on a listener, on threads of its own: one for the network and one for each statement that
+    /// may run.
+    ///
+    /// ```
+    /// use std::net::TcpListener;
+    /// use std::sync::Arc;
+    ///
+    /// use signaldex::{Index, Snapshot, sample};
+    /// use signaldex_sql::{FlightHost, FlightOptions, FlightServer, SqlError};
+    ///
+    /// struct Sample(Index);
+    ///
+    /// impl FlightHost for Sample {
+    ///     fn snapshots(&self) -> Result<Vec<Arc<Snapshot>>, SqlError> {
+    ///         Ok(vec![self.0.snapshot()])
+    ///     }
+    ///     fn today(&self) -> time::Date {
+    ///         sample::AS_OF
+    ///     }
+    ///     fn is_admin(&self, secret: &str) -> Result<bool, SqlError> {
+    ///         Ok(secret == "a token of 256 random bits")
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let host = Sample(sample::index()?);
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let server = FlightServer::start(listener, None, host, FlightOptions::default())?;
+    /// drop(server); // frees the port
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The operating system starts no thread, or the socket is none that listens.
+    pub fn start(
+        listener: std::net::TcpListener,
+        tls: Option<FlightTls>,
+        host: impl FlightHost,
+        options: FlightOptions,
+    ) -> Result<FlightServer, SqlError> {
+        listener.set_nonblocking(true).map_err(SqlError::io)?;
+        let mut threads = runtime_builder(options.queries);
+        let mut network = Builder::new_multi_thread();
+        network
+            .worker_threads(1)
+            .thread_name("sql-network")
+            .enable_all();
+        let mut server = FlightServer {
+            runtimes: Vec::new(),
+        };
+        let threads = server.add(&mut threads)?;
+        let network = server.add(&mut network)?;
+        let listener = {
+            let _context = network.enter();
+            tokio::net::TcpListener::from_std(listener).map_err(SqlError::io)?
+        };
+        let host: Arc<dyn FlightHost> = Arc::new(host);
+        let memory = environment(options.memory)?;
+        let statements = Statements::new(Arc::clone(&host), options, memory, threads);
+        let calls = FlightCalls::new(statements.clone(), options)?;
+        network.spawn(statements.forget_former());
+        network.spawn(connections::serve(listener, tls, Access::new(host), calls));
+        Ok(server)
+    }
+
+    /// Starts threads of low priority, which end with the server.
+    fn add(&mut self, threads: &mut Builder) -> Result<Handle, SqlError> {
+        let threads = threads.on_thread_start(lower_priority).build();
+        let threads = threads.map_err(SqlError::io)?;
+        let handle = threads.handle().clone();
+        self.runtimes.push(threads);
+        Ok(handle)
+    }
+}
+
+impl Drop for FlightServer {
+    fn drop(&mut self) {
+        // Statements may still be computing, and a task may drop this.
+        for runtime in self.runtimes.drain(..) {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn lower_priority() {
+    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
+        tracing::warn!(%error, "SQL statements run at the priority of searches");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lower_priority() {}
+
+/// The address of a client in logs: without its port, of which each connection has another.
+fn shown(peer: SocketAddr) -> String {
+    peer.ip().to_canonical().to_string()
+}
