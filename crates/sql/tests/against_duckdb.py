@@ -135,13 +135,13 @@ CREATE TABLE records AS FROM read_json('{folder}/signals.jsonl', format = 'newli
 """
 
 
-def with_duckdb():
-    """Runs this script again in an environment that has DuckDB, unless this one does."""
+def with_tools(tools):
+    """Runs this script again in an environment that has these packages."""
     environment = ROOT / "target" / "duckdb"
     python = environment / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *TOOLS]
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *tools]
     subprocess.run(pip, check=True)
     os.execv(python, [python, *sys.argv])
 
@@ -230,7 +230,25 @@ def differences(ours, expected):
     return None
 
 
-def compare(program, asked, oracle, folder):
+def told(statement, rows, expected):
+    """What differs between the rows of a statement and those of DuckDB."""
+    # An order within OVER (…) or a subquery is none of the result.
+    if "ORDER BY" not in re.sub(r"\([^()]*(\([^()]*\)[^()]*)*\)", "", statement):
+        rows.sort(key=str)
+        expected.sort(key=str)
+    return differences(rows, expected)
+
+
+def oracle(records):
+    """A database of DuckDB with the records of a folder."""
+    database = duckdb.connect()
+    database.execute("SET TimeZone = 'UTC'")
+    database.execute(RECORDS.format(folder=records))
+    database.execute(TABLES.format(folder=records))
+    return database
+
+
+def compare(program, asked, other, folder):
     """Compares all statements over an index or shards. Returns how many differ and how many found no row."""
     wrong, empty = 0, 0
     for statement in STATEMENTS:
@@ -242,17 +260,13 @@ def compare(program, asked, oracle, folder):
             print(f"{statement}: {run.stderr.strip()}")
             wrong += 1
             continue
-        rows = oracle.sql(f"FROM '{out}'").fetchall()
-        expected = oracle.sql(theirs(statement)).fetchall()
+        rows = other.sql(f"FROM '{out}'").fetchall()
+        expected = other.sql(theirs(statement)).fetchall()
         rows, expected = ([tuple(map(plain, row)) for row in side] for side in (rows, expected))
-        # An order within OVER (…) or a subquery is none of the result.
-        if "ORDER BY" not in re.sub(r"\([^()]*(\([^()]*\)[^()]*)*\)", "", statement):
-            rows.sort(key=str)
-            expected.sort(key=str)
         empty += not expected
-        told = differences(rows, expected)
-        if told:
-            print(f"{statement}: {told}")
+        found = told(statement, rows, expected)
+        if found:
+            print(f"{statement}: {found}")
             wrong += 1
     return wrong, empty
 
@@ -284,11 +298,7 @@ def main():
             ("changed", [folder / "changed"], folder / "after"),
             ("shards", ["--shards", folder / "shards"], folder / "after"),
         ]:
-            oracle = duckdb.connect()
-            oracle.execute("SET TimeZone = 'UTC'")
-            oracle.execute(RECORDS.format(folder=records))
-            oracle.execute(TABLES.format(folder=records))
-            wrong, empty = compare(program, asked, oracle, folder)
+            wrong, empty = compare(program, asked, oracle(records), folder)
             print(f"{name}: {len(STATEMENTS)} statements, {empty} without rows, {wrong} differ from DuckDB {duckdb.__version__}")
             total += wrong
     sys.exit(1 if total else 0)
@@ -299,5 +309,5 @@ if __name__ == "__main__":
         import duckdb
         import pytz  # noqa: F401  DuckDB needs it for points in time.
     except ImportError:
-        with_duckdb()
+        with_tools(TOOLS)
     main()
