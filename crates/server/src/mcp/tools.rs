@@ -213,6 +213,9 @@ fn arguments_of(tool: Tool) -> Map<String, Value> {
                 EndpointParameter::Search(known) => parameters::schema(known.kind),
                 EndpointParameter::Own(own) => own.values.schema(),
             };
+            if matches!(parameter, EndpointParameter::Search(_)) && tool != Tool::Search {
+                shorten(&mut schema);
+            }
             schema["description"] = json!(meaning_of(tool, parameter));
             (parameter.name().to_owned(), schema)
         })
@@ -224,6 +227,18 @@ fn meaning_of(tool: Tool, parameter: EndpointParameter) -> String {
     match parameter {
         EndpointParameter::Search(_) if tool != Tool::Search => "As in search.".to_owned(),
         _ => parameter.meaning().replace('`', ""),
+    }
+}
+
+/// Leaves out that values are not empty, which the search says and every endpoint checks.
+fn shorten(schema: &mut Value) {
+    let Some(members) = schema.as_object_mut() else {
+        return;
+    };
+    members.remove("minLength");
+    members.remove("minItems");
+    if let Some(items) = members.get_mut("items") {
+        shorten(items);
     }
 }
 
