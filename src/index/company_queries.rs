@@ -156,6 +156,10 @@ impl Snapshot {
                 labels.push((label.to_owned(), count));
             }
         }
+        search.visit_without_rows(set, |_, company| {
+            let label = facet.company_label(company);
+            labels.extend(label.map(|label| (label.into_owned(), 1)));
+        })?;
         Ok(labels)
     }
 

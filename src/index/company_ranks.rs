@@ -21,16 +21,30 @@ pub(crate) struct CompanyRanks {
     records: Vec<(u32, CompanyNumber)>,
     /// By segment; `None` if its numbers are those of the snapshot.
     by_segment: Vec<Option<Box<[u32]>>>,
+    /// Ascending: those without a row in the segment of their record. Postings of companies by value and the words of names
+    /// leave them out.
+    without_rows: Vec<u32>,
 }
 
 impl CompanyRanks {
     /// Numbers the live companies of segments, oldest first.
     ///
     /// # Errors
-    /// The keys of companies of a file are damaged.
+    /// The keys of companies of a file, or their rows, are damaged.
     ///
     /// Cost: a comparison per company and segment; 8 bytes per company, and 4 per company of each of several segments.
     pub(super) fn of(segments: &[SegmentHandle]) -> Result<CompanyRanks> {
+        let mut ranks = CompanyRanks::numbered(segments)?;
+        for (number, &(segment, company)) in ranks.records.iter().enumerate() {
+            let rows = segments[segment as usize].segment.company_rows(company)?;
+            if rows.is_empty() {
+                ranks.without_rows.push(number as u32);
+            }
+        }
+        Ok(ranks)
+    }
+
+    fn numbered(segments: &[SegmentHandle]) -> Result<CompanyRanks> {
         if let [only] = segments
             && only.deleted.companies().is_empty()
         {
@@ -38,6 +52,7 @@ impl CompanyRanks {
             return Ok(CompanyRanks {
                 records: records.collect(),
                 by_segment: vec![None],
+                without_rows: Vec::new(),
             });
         }
         let keys = segments.iter().map(|live| live.segment.company_keys());
@@ -63,6 +78,7 @@ impl CompanyRanks {
         Ok(CompanyRanks {
             records: merge.records,
             by_segment: merge.numbers.into_iter().map(Some).collect(),
+            without_rows: Vec::new(),
         })
     }
 
@@ -91,6 +107,16 @@ impl CompanyRanks {
     pub(crate) fn number_of_record(&self, segment: usize, company: CompanyNumber) -> Option<u32> {
         let number = self.number(segment, company)?;
         (self.record(number) == (segment, company)).then_some(number)
+    }
+
+    /// The companies without a row in the segment of their record.
+    pub(crate) fn without_rows(&self) -> &[u32] {
+        &self.without_rows
+    }
+
+    /// Whether the segment of a company's record has a row of it.
+    pub(crate) fn has_rows(&self, number: u32) -> bool {
+        self.without_rows.binary_search(&number).is_err()
     }
 
     /// Whether the numbers of a segment are those of the snapshot.

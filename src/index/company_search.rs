@@ -208,7 +208,28 @@ impl<'s> CompanySearch<'s> {
                     }
                 }
             }
+            self.visit_without_rows(set, |number, company| {
+                let label = facet.company_label(company);
+                let key = label.as_ref().map(|label| facet.key(label));
+                if key.is_some_and(|key| keys.iter().any(|wanted| **wanted == *key)) {
+                    having.insert(number);
+                }
+            })?;
             set.intersect(&having);
+        }
+        Ok(())
+    }
+
+    /// Reads the companies of a set that no posting of companies by value lists.
+    pub(super) fn visit_without_rows(
+        &self,
+        set: &CompanySet,
+        mut visit: impl FnMut(u32, &Company<'_>),
+    ) -> Result<()> {
+        for &number in self.numbers.without_rows() {
+            if set.contains(number) {
+                visit(number, &self.record(number)?);
+            }
         }
         Ok(())
     }
@@ -256,6 +277,10 @@ impl<'s> CompanySearch<'s> {
         set.retain(|number| {
             let (index, company) = self.numbers.record(number);
             let segment = &self.snapshot.segments[index].segment;
+            // The dictionary has the words of companies with rows alone.
+            if !self.numbers.has_rows(number) {
+                return Ok(filter.matches_company_name(segment.company_name(company)?));
+            }
             let Some(terms) = &terms[index] else {
                 return Ok(false);
             };

@@ -292,10 +292,11 @@ fn index_of_records(records: &[Record]) -> Index {
 /// A signal of Acme with an id.
 fn round(id: u64, currency: &str, amount: f64) -> Signal<'static> {
     let mut signal = Signal::new(SignalId::new(id).expect("an id"), "acme", "Acme raises");
-    let mut funding = Funding::default();
-    funding.amount = Some(amount);
-    funding.currency = Currency::new(currency);
-    signal.funding = Some(funding);
+    signal.funding = Some(Funding {
+        amount: Some(amount),
+        currency: Currency::new(currency),
+        ..Funding::default()
+    });
     signal
 }
 

@@ -26,6 +26,7 @@ use crate::companies::CompaniesTable;
 use crate::conditions::{is_about_search, refuse_two_searches};
 use crate::counts::CountsFromIndex;
 use crate::error::{SqlError, SqlErrorKind};
+use crate::interruptible::InterruptibleJoins;
 use crate::signals::SignalsTable;
 use crate::statement;
 
@@ -144,6 +145,7 @@ impl Database {
             .with_information_schema(false);
         let mut rules = PhysicalOptimizer::new().rules;
         rules.insert(0, Arc::new(CountsFromIndex));
+        rules.push(Arc::new(InterruptibleJoins));
         let state = SessionStateBuilder::new()
             .with_default_features()
             .with_config(config)

@@ -36,6 +36,7 @@ mod database;
 mod error;
 #[cfg(feature = "flight")]
 mod flight;
+mod interruptible;
 mod leaf;
 mod narrowing;
 mod output;

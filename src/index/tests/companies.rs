@@ -207,8 +207,10 @@ fn compare(snapshot: &Snapshot, model: &Model, text: &str, order: CompanyOrder, 
     for facet in Facet::OF_COMPANY {
         let values = facets.values(facet).iter();
         let values = values.map(|value| (value.label().to_owned(), value.count()));
-        assert!(
-            values.eq(facet_by_law(model, filter, facet)),
+        let values: Vec<(String, u64)> = values.collect();
+        assert_eq!(
+            values,
+            facet_by_law(model, filter, facet),
             "{context}, {facet:?}"
         );
     }

@@ -8,10 +8,11 @@ use crate::signal::{Company, Currency, Funding, Signal, SignalId};
 
 fn signal(id: u64, currency: Option<&str>, amount: f64) -> Signal<'static> {
     let mut signal = Signal::new(SignalId::new(id).expect("an id"), "acme", "Acme raises");
-    let mut funding = Funding::default();
-    funding.amount = Some(amount);
-    funding.currency = currency.and_then(Currency::new);
-    signal.funding = Some(funding);
+    signal.funding = Some(Funding {
+        amount: Some(amount),
+        currency: currency.and_then(Currency::new),
+        ..Funding::default()
+    });
     signal
 }
 

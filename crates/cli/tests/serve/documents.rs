@@ -11,7 +11,7 @@ use crate::client;
 use crate::program::{launch, program};
 
 /// Commands that something else runs, by how they begin, and what does.
-const ELSEWHERE: [(&str, &str); 23] = [
+const ELSEWHERE: [(&str, &str); 24] = [
     ("cargo ", ".ci/run"),
     ("git clone ", "tests/first_hour.sh"),
     (".ci/run", ".ci/run"),

@@ -32,7 +32,7 @@ fn record(random: &mut Random, id: u64) -> (Company<'static>, Signal<'static>) {
     ];
     let country = country[(number % 6) as usize];
     company.country = (!country.is_empty()).then(|| country.into());
-    company.employees = (number % 7 > 0).then_some(number as i64 * 20);
+    company.employees = (!number.is_multiple_of(7)).then_some(number as i64 * 20);
     let id = SignalId::new(id).expect("an id");
     let title = ["Acme raises", "Acme hires"][random.below(2_usize)];
     let mut signal = Signal::new(id, company.slug.clone(), title);
@@ -83,14 +83,14 @@ fn corpora(shards: u32, seed: u64) -> (Corpus, Index) {
         whole.add_signal(&signal).expect("a signal");
         // Several segments.
         if id % 150 == 0 {
-            writers
-                .iter_mut()
-                .for_each(|writer| drop(writer.commit().expect("a commit")));
+            for writer in &mut writers {
+                writer.commit().expect("a commit");
+            }
         }
     }
-    writers
-        .iter_mut()
-        .for_each(|writer| drop(writer.commit().expect("a commit")));
+    for writer in &mut writers {
+        writer.commit().expect("a commit");
+    }
     drop(writers);
     (corpus, whole.finish().expect("an index"))
 }

@@ -185,6 +185,7 @@ impl RandomTable {
 }
 
 /// Lets each column have cells of one type, as Parquet needs.
+#[cfg(feature = "parquet")]
 fn with_typed_columns(mut table: RandomTable) -> RandomTable {
     let kind_of = |given: &Given| std::mem::discriminant(given);
     for column in 0..table.columns().len() {
