@@ -3,6 +3,7 @@
 use time::Date;
 
 use super::company_page::{CompanyPage, MatchingCompanies};
+use super::company_ranks::CompanyRanks;
 use super::company_search::{CompanySearch, FirstCompanies};
 use super::company_set::CompanySet;
 use super::facets::Facets;
@@ -253,5 +254,42 @@ impl Snapshot {
             total += 2 * runs * self.cost(filter, query.day(today), cheap)?;
         }
         Ok(total)
+    }
+}
+
+impl Snapshot {
+    /// The numbers of the companies, made when they are first needed and shared by clones.
+    ///
+    /// # Errors
+    /// As [`CompanyRanks::of`].
+    pub(super) fn company_ranks(&self) -> Result<&CompanyRanks> {
+        if let Some(known) = self.company_ranks.get() {
+            return Ok(known);
+        }
+        let numbers = CompanyRanks::of(&self.segments)?;
+        // Another thread may have made the same meanwhile.
+        Ok(self.company_ranks.get_or_init(|| numbers))
+    }
+
+    /// The slug of a company by number.
+    pub(super) fn slug_of_number(&self, number: u32) -> Result<&str> {
+        let (segment, company) = self.company_ranks()?.record(number);
+        let keys = self.segments[segment].segment.company_keys()?;
+        Ok(keys.slug(company))
+    }
+
+    /// How many companies have slugs that pass a test, which those before a slug do. Cost: a binary search.
+    pub(super) fn count_slugs(&self, test: impl Fn(&str) -> bool) -> Result<u32> {
+        let (mut start, mut end) = (0, self.company_ranks()?.len());
+        // Invariant: the companies before `start` pass, those from `end` on do not.
+        while start < end {
+            let middle = start + (end - start) / 2;
+            if test(self.slug_of_number(middle)?) {
+                start = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Ok(start)
     }
 }

@@ -71,7 +71,7 @@ impl CompanyFilter {
     /// `signals` are all signals of the company. Days and date ranges are relative to `today`.
     ///
     /// ```
-    /// use signaldex::query::CompanyQuery;
+    /// use signaldex::query::{CompanyQuery, InvalidQuery};
     /// use signaldex::{Company, Signal, SignalId};
     ///
     /// let acme = Company::new("acme", "Acme GmbH");
@@ -79,11 +79,11 @@ impl CompanyFilter {
     /// let today = time::macros::date!(2026 - 06 - 30);
     /// let matches = |text| {
     ///     let query = CompanyQuery::from_query_string(text)?;
-    ///     Ok(query.filter().matches(&acme, signals.iter(), today))
+    ///     Ok::<bool, InvalidQuery>(query.filter().matches(&acme, signals.iter(), today))
     /// };
     /// assert!(matches("has=(q=hires;min=2)&hasNot=(q=raises)")?);
     /// assert!(!matches("has=(min=3)")?);
-    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// # Ok::<(), InvalidQuery>(())
     /// ```
     pub fn matches<'r, 's: 'r>(
         &self,

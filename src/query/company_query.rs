@@ -178,11 +178,12 @@ impl CompanyQuery {
     /// The fingerprint of the whole query. Cost: a hash of the text form.
     ///
     /// ```
-    /// use signaldex::query::CompanyQuery;
+    /// use signaldex::query::{CompanyQuery, InvalidQuery};
     ///
-    /// let fingerprint = |text| Ok(CompanyQuery::from_query_string(text)?.fingerprint());
+    /// let fingerprint =
+    ///     |text| Ok::<_, InvalidQuery>(CompanyQuery::from_query_string(text)?.fingerprint());
     /// assert_ne!(fingerprint("limit=1")?, fingerprint("limit=2")?);
-    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// # Ok::<(), InvalidQuery>(())
     /// ```
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(|text| write!(text, "companies {self}"))

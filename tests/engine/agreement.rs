@@ -28,7 +28,7 @@ pub(crate) fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> 
     for number in 0..queries {
         let mut text = questions.filter();
         // Orders by amount need a currency.
-        if number % 3 == 0 && !text.contains("fundingCurrency") {
+        if number % 6 == 0 && !text.contains("fundingCurrency") {
             text.push_str("&fundingCurrency=USD");
         }
         let Ok(filter) = Filter::from_query_string(&text) else {

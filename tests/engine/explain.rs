@@ -31,7 +31,10 @@ fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> usize {
         let Ok(filter) = Filter::from_query_string(&text) else {
             continue;
         };
-        let order = *questions.random.pick(&Order::ALL);
+        let mut order = *questions.random.pick(&Order::ALL);
+        if order.needs_currency() && !text.contains("fundingCurrency") {
+            order = Order::LatestDate;
+        }
         let limit = 1 + questions.random.below(50);
         let page = Start::Page(1 + questions.random.below(3) as u16);
         let Ok(query) = Query::of_filter(filter, order, limit) else {

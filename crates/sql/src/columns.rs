@@ -7,6 +7,10 @@ use datafusion::common::Result;
 use signaldex::{CompanyProfile, Facet, Signal, SizeBucket};
 use time::UtcDateTime;
 
+/// Where the tables are: what stands before their names in full.
+pub(crate) const CATALOG: &str = "signaldex";
+pub(crate) const SCHEMA: &str = "public";
+
 /// A column of the table `signals`.
 #[derive(Clone, Copy)]
 pub(crate) struct SignalColumn {

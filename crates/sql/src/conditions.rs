@@ -14,7 +14,7 @@ use crate::columns::{SignalColumn, SignalSource};
 
 /// A condition on a row of `signals`.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Condition {
+pub(crate) enum SqlCondition {
     /// The row is among the matches of a search.
     Search(String),
     /// The label is one of these very texts.
@@ -103,12 +103,12 @@ impl Comparison {
     }
 }
 
-impl Condition {
+impl SqlCondition {
     /// The conditions that an expression of SQL means; `None` if the engine evaluates it.
     ///
     /// # Errors
     /// The expression is about `query` and no search, or its search is invalid.
-    pub(crate) fn of(expression: &Expr) -> Result<Option<Vec<Condition>>> {
+    pub(crate) fn of(expression: &Expr) -> Result<Option<Vec<SqlCondition>>> {
         if is_about_search(expression)? {
             return search_of(expression).map(|search| Some(vec![search]));
         }
@@ -165,7 +165,7 @@ pub(crate) fn refuse_two_searches(condition: &Expr) -> Result<()> {
     Ok(())
 }
 
-fn search_of(expression: &Expr) -> Result<Condition> {
+fn search_of(expression: &Expr) -> Result<SqlCondition> {
     let text = equality(expression).and_then(|(operand, value)| match operand {
         Expr::Column(_) => text_of(value),
         _ => None,
@@ -177,12 +177,12 @@ fn search_of(expression: &Expr) -> Result<Condition> {
         );
     };
     match Filter::from_query_string(&text) {
-        Ok(_) => Ok(Condition::Search(text)),
+        Ok(_) => Ok(SqlCondition::Search(text)),
         Err(invalid) => plan_err!("query = '{text}': {invalid}"),
     }
 }
 
-fn of_comparison(binary: &BinaryExpr) -> Option<Condition> {
+fn of_comparison(binary: &BinaryExpr) -> Option<SqlCondition> {
     let comparison = Comparison::of(binary.op)?;
     let (column, value, comparison) = match (column(&binary.left), literal(&binary.right)) {
         (Some(column), Some(value)) => (column, value, comparison),
@@ -199,7 +199,7 @@ fn compared(
     column: SignalColumn,
     comparison: Comparison,
     value: &ScalarValue,
-) -> Option<Condition> {
+) -> Option<SqlCondition> {
     let bounds = match (column.source, value) {
         (SignalSource::Id, ScalarValue::UInt64(Some(id))) => {
             let range = comparison.range(
@@ -208,8 +208,8 @@ fn compared(
                 |id| id.checked_sub(1),
                 |id| id.checked_add(1),
             );
-            range.map_or(Condition::IdRange(1, 0), |(first, last)| {
-                Condition::IdRange(first, last)
+            range.map_or(SqlCondition::IdRange(1, 0), |(first, last)| {
+                SqlCondition::IdRange(first, last)
             })
         }
         (SignalSource::Date, ScalarValue::Date32(Some(day))) => {
@@ -219,12 +219,12 @@ fn compared(
                 |day| day.checked_sub(1),
                 |day| day.checked_add(1),
             );
-            range.map_or(Condition::Days(1, 0), |(first, last)| {
-                Condition::Days(first, last)
+            range.map_or(SqlCondition::Days(1, 0), |(first, last)| {
+                SqlCondition::Days(first, last)
             })
         }
         (SignalSource::Amount, ScalarValue::Float64(Some(amount))) => {
-            Condition::Amount(comparison, *amount)
+            SqlCondition::Amount(comparison, *amount)
         }
         _ if comparison == Comparison::Equal => return of_list(column, &[value]),
         _ => return None,
@@ -232,7 +232,7 @@ fn compared(
     Some(bounds)
 }
 
-fn of_between(between: &Between) -> Option<Vec<Condition>> {
+fn of_between(between: &Between) -> Option<Vec<SqlCondition>> {
     let column = column(&between.expr)?;
     let (low, high) = (literal(&between.low)?, literal(&between.high)?);
     Some(vec![
@@ -242,30 +242,30 @@ fn of_between(between: &Between) -> Option<Vec<Condition>> {
 }
 
 /// The condition that a column has one of some values. A null among them never makes it true.
-fn of_list(column: SignalColumn, values: &[&ScalarValue]) -> Option<Condition> {
+fn of_list(column: SignalColumn, values: &[&ScalarValue]) -> Option<SqlCondition> {
     let known = values.iter().filter(|value| !value.is_null());
     match column.source {
         SignalSource::Facet(facet) => {
             let labels = known.map(|value| text_of(value));
-            Some(Condition::Labels(facet, labels.collect::<Option<_>>()?))
+            Some(SqlCondition::Labels(facet, labels.collect::<Option<_>>()?))
         }
         SignalSource::CompanySlug => {
             let slugs = known.map(|value| text_of(value));
-            Some(Condition::Slugs(slugs.collect::<Option<_>>()?))
+            Some(SqlCondition::Slugs(slugs.collect::<Option<_>>()?))
         }
         SignalSource::Id => {
             let ids = known.map(|value| match value {
                 ScalarValue::UInt64(id) => *id,
                 _ => None,
             });
-            Some(Condition::Ids(ids.collect::<Option<_>>()?))
+            Some(SqlCondition::Ids(ids.collect::<Option<_>>()?))
         }
         _ => None,
     }
 }
 
 /// `a = 1 OR a = 2`, as which the engine writes short lists.
-fn of_alternatives(expression: &Expr) -> Option<Condition> {
+fn of_alternatives(expression: &Expr) -> Option<SqlCondition> {
     let mut values = Vec::new();
     let mut only: Option<SignalColumn> = None;
     for alternative in split_binary(expression, Operator::Or) {
@@ -296,14 +296,14 @@ fn equality(expression: &Expr) -> Option<(&Expr, &ScalarValue)> {
     }
 }
 
-fn of_null(inner: &Expr, has_value: bool) -> Option<Vec<Condition>> {
+fn of_null(inner: &Expr, has_value: bool) -> Option<Vec<SqlCondition>> {
     let nullable = match column(inner)?.source {
         SignalSource::Facet(facet) => Nullable::Facet(facet),
         SignalSource::Date => Nullable::Date,
         SignalSource::Amount => Nullable::Amount,
         _ => return None,
     };
-    Some(vec![Condition::HasValue(nullable, has_value)])
+    Some(vec![SqlCondition::HasValue(nullable, has_value)])
 }
 
 /// The column that an expression is, possibly as plain text instead of a dictionary of texts.

@@ -22,6 +22,7 @@ use signaldex::Snapshot;
 use time::Date;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::columns::{CATALOG, SCHEMA};
 use crate::companies::CompaniesTable;
 use crate::conditions::{is_about_search, refuse_two_searches};
 use crate::counts::CountsFromIndex;
@@ -39,10 +40,6 @@ const BATCHES_AHEAD: usize = 2;
 
 /// Functions that make texts of any length from short ones; the engine does not count them against its memory.
 const REFUSED_FUNCTIONS: [&str; 3] = ["repeat", "lpad", "rpad"];
-
-/// Where the tables are: what stands before their names in full.
-pub(crate) const CATALOG: &str = "signaldex";
-pub(crate) const SCHEMA: &str = "public";
 
 /// What a statement may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

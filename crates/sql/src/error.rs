@@ -5,8 +5,7 @@ use std::fmt;
 use datafusion::common::{DataFusionError, SchemaError};
 use signaldex::text::nearest_name;
 
-use crate::columns::{COMPANY_COLUMNS, SIGNAL_COLUMNS};
-use crate::database::{CATALOG, SCHEMA};
+use crate::columns::{CATALOG, COMPANY_COLUMNS, SCHEMA, SIGNAL_COLUMNS};
 
 /// Why a statement has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use signaldex::query::{Order, QueryBuilder};
 use signaldex::{Facet, Filter, Query, SignalId};
 use time::Date;
 
-use crate::conditions::{Comparison, Condition};
+use crate::conditions::{Comparison, SqlCondition};
 use crate::error::of_corpus;
 use crate::snapshot_set::SnapshotSet;
 
@@ -29,13 +29,13 @@ pub(crate) struct Narrowed {
     /// The ids among which these rows are; `None` if no row can fulfil the conditions.
     pub(crate) ids: Option<RangeInclusive<SignalId>>,
     /// The conditions that rows found by the filter may not fulfil.
-    pub(crate) residual: Vec<Condition>,
+    pub(crate) residual: Vec<SqlCondition>,
 }
 
 impl Narrowed {
     /// # Errors
     /// There are two searches, or labels of the corpus are damaged.
-    pub(crate) fn new(corpus: &SnapshotSet, conditions: &[Condition]) -> Result<Narrowed> {
+    pub(crate) fn new(corpus: &SnapshotSet, conditions: &[SqlCondition]) -> Result<Narrowed> {
         let mut narrowed = Narrowed {
             search: None,
             filter: Filter::default(),
@@ -44,7 +44,7 @@ impl Narrowed {
         };
         // The search comes first: what narrows it is chosen so that it does not replace a part of it.
         for condition in conditions {
-            if let Condition::Search(text) = condition {
+            if let SqlCondition::Search(text) = condition {
                 narrowed.search(text)?;
             }
         }
@@ -84,19 +84,19 @@ impl Narrowed {
     }
 
     /// Lets the index evaluate a condition as far as it can. Returns whether that is all of it.
-    fn takes(&mut self, corpus: &SnapshotSet, condition: &Condition) -> Result<bool> {
+    fn takes(&mut self, corpus: &SnapshotSet, condition: &SqlCondition) -> Result<bool> {
         Ok(match condition {
-            Condition::Search(_) => true,
-            Condition::Labels(facet, labels) => self.takes_labels(corpus, *facet, labels)?,
-            Condition::Slugs(slugs) => self.takes_slugs(slugs),
-            Condition::Ids(ids) => self.takes_ids(ids),
-            Condition::IdRange(first, last) => {
+            SqlCondition::Search(_) => true,
+            SqlCondition::Labels(facet, labels) => self.takes_labels(corpus, *facet, labels)?,
+            SqlCondition::Slugs(slugs) => self.takes_slugs(slugs),
+            SqlCondition::Ids(ids) => self.takes_ids(ids),
+            SqlCondition::IdRange(first, last) => {
                 self.keep_ids(*first, *last);
                 true
             }
-            Condition::Days(first, last) => self.takes_days(*first, *last),
-            Condition::Amount(comparison, amount) => self.takes_amount(*comparison, *amount),
-            Condition::HasValue(..) => false,
+            SqlCondition::Days(first, last) => self.takes_days(*first, *last),
+            SqlCondition::Amount(comparison, amount) => self.takes_amount(*comparison, *amount),
+            SqlCondition::HasValue(..) => false,
         })
     }
 

@@ -15,7 +15,7 @@ use signaldex::{Facet, RowBlock, SegmentColumns, Signal, SignalId};
 use time::UtcDateTime;
 
 use crate::columns::{SignalColumn, SignalSource, microseconds};
-use crate::conditions::{Condition, Nullable};
+use crate::conditions::{Nullable, SqlCondition};
 use crate::error::of_corpus;
 use crate::narrowing::Narrowed;
 use crate::snapshot_set::SnapshotSet;
@@ -259,14 +259,14 @@ fn record_columns(columns: &[SignalColumn], block: &RowBlock<'_>) -> Result<Vec<
 
 /// For each row of a block, whether it fulfils a condition.
 fn keeps(
-    condition: &Condition,
+    condition: &SqlCondition,
     segment: &SegmentColumns<'_>,
     block: &RowBlock<'_>,
 ) -> signaldex::Result<Vec<bool>> {
     Ok(match condition {
         // The filter finds no other rows, and ids are bounded.
-        Condition::Search(_) | Condition::IdRange(..) => vec![true; block.len()],
-        Condition::Labels(facet, labels) => {
+        SqlCondition::Search(_) | SqlCondition::IdRange(..) => vec![true; block.len()],
+        SqlCondition::Labels(facet, labels) => {
             let known = segment.labels(*facet)?;
             let wanted: Vec<bool> = known.map(|label| labels.contains(label)).collect();
             let values = block.values(*facet)?;
@@ -274,29 +274,29 @@ fn keeps(
                 .map(|value| value.is_some_and(|value| wanted[value as usize]))
                 .collect()
         }
-        Condition::Slugs(slugs) => {
+        SqlCondition::Slugs(slugs) => {
             let mut keep = Vec::with_capacity(block.len());
             for company in block.companies()? {
                 keep.push(slugs.contains(segment.company_slug(company)?));
             }
             keep
         }
-        Condition::Ids(ids) => {
+        SqlCondition::Ids(ids) => {
             let found = block.ids()?.into_iter();
             found.map(|id| ids.contains(&id.get())).collect()
         }
-        Condition::Days(first, last) => {
+        SqlCondition::Days(first, last) => {
             let days = block.days()?;
             days.map(|day| day.is_some_and(|day| (*first..=*last).contains(&day)))
                 .collect()
         }
-        Condition::Amount(comparison, than) => {
+        SqlCondition::Amount(comparison, than) => {
             // As the engine compares floating-point numbers.
             let holds = |amount: f64| comparison.holds(amount.total_cmp(than));
             let amounts = block.amounts()?;
             amounts.map(|amount| amount.is_some_and(holds)).collect()
         }
-        Condition::HasValue(nullable, expected) => match nullable {
+        SqlCondition::HasValue(nullable, expected) => match nullable {
             Nullable::Facet(facet) => {
                 let values = block.values(*facet)?;
                 values.map(|value| value.is_some() == *expected).collect()

@@ -13,7 +13,7 @@ use signaldex::Snapshot;
 use time::Date;
 
 use crate::columns::{SIGNAL_COLUMNS, projected, signals_schema};
-use crate::conditions::{Condition, is_about_search};
+use crate::conditions::{SqlCondition, is_about_search};
 use crate::narrowing::Narrowed;
 use crate::signals_scan::SignalsScan;
 use crate::snapshot_set::SnapshotSet;
@@ -71,9 +71,9 @@ impl SignalsTable {
         self
     }
 
-    fn conditions_of(&self, expression: &Expr) -> Result<Option<Vec<Condition>>> {
+    fn conditions_of(&self, expression: &Expr) -> Result<Option<Vec<SqlCondition>>> {
         if self.pushes_down || is_about_search(expression)? {
-            Condition::of(expression)
+            SqlCondition::of(expression)
         } else {
             Ok(None)
         }

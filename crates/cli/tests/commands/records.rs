@@ -128,8 +128,8 @@ fn a_rejected_company_says_what_became_of_its_signals() {
     assert_eq!(status, 0);
     assert!(
         message.contains(
-            "\nloaded 1 company (0 replaced) and 1 signal (0 replaced), 3 rejected, of them \
-             2 signals whose company was not loaded (1 company rejected)"
+            "\nloaded 1 company (0 replaced) and 1 signal (0 replaced), 3 rejected, \
+             2 signals of them because their company was not loaded (1 company rejected)"
         ) && message
             .contains("1 company rejected, and with them 2 signals; --invalid-as-null keeps both"),
         "{message}"

@@ -17,7 +17,7 @@ use rustix::process::{Resource, getrlimit};
 pub(super) struct Process;
 
 /// The figures at one moment.
-struct Figures {
+struct ProcessFigures {
     cpu_seconds: f64,
     resident_bytes: u64,
     virtual_bytes: u64,
@@ -34,9 +34,9 @@ const START: usize = 19;
 const VIRTUAL_BYTES: usize = 20;
 const RESIDENT_PAGES: usize = 21;
 
-impl Figures {
+impl ProcessFigures {
     /// `None` where there is no `/proc`.
-    fn read() -> Option<Figures> {
+    fn read() -> Option<ProcessFigures> {
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
         // The name may have spaces and parentheses.
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
@@ -50,7 +50,7 @@ impl Figures {
             .ok()?
             .count()
             .saturating_sub(1);
-        Some(Figures {
+        Some(ProcessFigures {
             cpu_seconds: (number(UTIME)? + number(STIME)?) as f64 / ticks,
             resident_bytes: number(RESIDENT_PAGES)? * page_size() as u64,
             virtual_bytes: number(VIRTUAL_BYTES)?,
@@ -63,7 +63,7 @@ impl Figures {
 
 impl Collector for Process {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
-        let Some(figures) = Figures::read() else {
+        let Some(figures) = ProcessFigures::read() else {
             return Ok(());
         };
         let max_files = getrlimit(Resource::Nofile).current;

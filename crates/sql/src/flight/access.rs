@@ -9,8 +9,8 @@ use tonic::codegen::http::header::AUTHORIZATION;
 use tonic::codegen::http::{HeaderMap, Request};
 use tonic::metadata::{AsciiMetadataValue, MetadataMap};
 
-use super::FlightHost;
-use super::connections::ConnectionInfo;
+use super::connection_info::ConnectionInfo;
+use super::host::FlightHost;
 
 /// Longest secret that is looked at.
 const SECRET_BYTES_MAX: usize = 1024;
@@ -24,11 +24,11 @@ const REFUSAL: &str = "SQL takes the admin token, as a bearer token or as the pa
 
 /// Checks the token of each call.
 #[derive(Clone)]
-pub(super) struct Access(Arc<dyn FlightHost>);
+pub(super) struct TokenCheck(Arc<dyn FlightHost>);
 
 /// Who has shown the token.
 #[derive(Clone)]
-pub(super) struct Operator {
+pub(super) struct SqlOperator {
     /// The user name of basic authentication, which only logs show.
     pub(super) name: String,
     pub(super) peer: String,
@@ -41,9 +41,9 @@ struct ShownToken {
     token: String,
 }
 
-impl Access {
-    pub(super) fn new(host: Arc<dyn FlightHost>) -> Access {
-        Access(host)
+impl TokenCheck {
+    pub(super) fn new(host: Arc<dyn FlightHost>) -> TokenCheck {
+        TokenCheck(host)
     }
 
     /// Notes in a call who makes it.
@@ -62,7 +62,7 @@ impl Access {
             tracing::warn!(peer = connection.peer(), "SQL refused: wrong admin token");
             return Err(refused());
         }
-        let operator = Operator {
+        let operator = SqlOperator {
             name: connection.known_as(shown.name),
             peer: connection.peer().to_owned(),
             token: shown.token,
@@ -103,7 +103,7 @@ impl ShownToken {
     }
 }
 
-impl Operator {
+impl SqlOperator {
     /// The header with which later calls show the token.
     pub(super) fn bearer(&self, metadata: &mut MetadataMap) {
         // A token that came in a header can leave in one; one of basic authentication that cannot is none of ours.

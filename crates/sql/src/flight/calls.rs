@@ -31,10 +31,11 @@ use prost::Message;
 use prost::bytes::Bytes;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::access::Operator;
+use super::access::SqlOperator;
+use super::catalog;
 use super::handle::StatementHandle;
+use super::host::FlightOptions;
 use super::running::{Statements, status};
-use super::{FlightOptions, catalog};
 use crate::error::SqlError;
 
 /// The action with which newer clients cancel.
@@ -44,7 +45,7 @@ const CANCEL_FLIGHT_INFO: &str = "CancelFlightInfo";
 const READS_ONLY: &str = "SQL only reads here: there are no transactions, and nothing is written";
 
 type Calls<T> = Result<Response<T>, Status>;
-type Rows = <FlightCalls as FlightService>::DoGetStream;
+type RowStream = <FlightCalls as FlightService>::DoGetStream;
 type Handshakes = Pin<Box<dyn Stream<Item = Result<HandshakeResponse, Status>> + Send>>;
 
 /// Answers the calls of clients that have shown the token.
@@ -78,7 +79,7 @@ impl FlightCalls {
         info_of(&plain(&columns), ticket, descriptor)
     }
 
-    async fn run<T>(&self, statement: &[u8], request: &Request<T>) -> Calls<Rows> {
+    async fn run<T>(&self, statement: &[u8], request: &Request<T>) -> Calls<RowStream> {
         let statement = StatementHandle::read(statement).map_err(|error| status(&error))?;
         let (columns, rows) = self.statements.run(statement, operator(request)?).await?;
         Ok(encoded(columns, rows))
@@ -104,8 +105,8 @@ impl FlightCalls {
     }
 }
 
-fn operator<T>(request: &Request<T>) -> Result<&Operator, Status> {
-    let operator = request.extensions().get::<Operator>();
+fn operator<T>(request: &Request<T>) -> Result<&SqlOperator, Status> {
+    let operator = request.extensions().get::<SqlOperator>();
     operator.ok_or_else(|| Status::internal("the call was not checked"))
 }
 
@@ -141,7 +142,7 @@ pub(super) fn plain(columns: &SchemaRef) -> SchemaRef {
 fn encoded(
     columns: SchemaRef,
     rows: impl Stream<Item = Result<RecordBatch, FlightError>> + Send + 'static,
-) -> Response<Rows> {
+) -> Response<RowStream> {
     let rows = FlightDataEncoderBuilder::new()
         .with_schema(columns)
         .build(rows)
@@ -149,7 +150,7 @@ fn encoded(
     Response::new(Box::pin(rows))
 }
 
-fn one(batch: RecordBatch) -> Calls<Rows> {
+fn one(batch: RecordBatch) -> Calls<RowStream> {
     Ok(encoded(batch.schema(), stream::iter([Ok(batch)])))
 }
 
@@ -258,7 +259,7 @@ impl FlightSqlService for FlightCalls {
         &self,
         ticket: TicketStatementQuery,
         request: Request<Ticket>,
-    ) -> Calls<Rows> {
+    ) -> Calls<RowStream> {
         self.run(&ticket.statement_handle, &request).await
     }
 
@@ -266,19 +267,27 @@ impl FlightSqlService for FlightCalls {
         &self,
         query: CommandPreparedStatementQuery,
         request: Request<Ticket>,
-    ) -> Calls<Rows> {
+    ) -> Calls<RowStream> {
         self.run(&query.prepared_statement_handle, &request).await
     }
 
-    async fn do_get_catalogs(&self, query: CommandGetCatalogs, _: Request<Ticket>) -> Calls<Rows> {
+    async fn do_get_catalogs(
+        &self,
+        query: CommandGetCatalogs,
+        _: Request<Ticket>,
+    ) -> Calls<RowStream> {
         one(catalog::catalogs(query)?)
     }
 
-    async fn do_get_schemas(&self, query: CommandGetDbSchemas, _: Request<Ticket>) -> Calls<Rows> {
+    async fn do_get_schemas(
+        &self,
+        query: CommandGetDbSchemas,
+        _: Request<Ticket>,
+    ) -> Calls<RowStream> {
         one(catalog::schemas(query)?)
     }
 
-    async fn do_get_tables(&self, query: CommandGetTables, _: Request<Ticket>) -> Calls<Rows> {
+    async fn do_get_tables(&self, query: CommandGetTables, _: Request<Ticket>) -> Calls<RowStream> {
         one(catalog::tables(query)?)
     }
 
@@ -286,11 +295,15 @@ impl FlightSqlService for FlightCalls {
         &self,
         query: CommandGetTableTypes,
         _: Request<Ticket>,
-    ) -> Calls<Rows> {
+    ) -> Calls<RowStream> {
         one(catalog::table_types(query)?)
     }
 
-    async fn do_get_sql_info(&self, query: CommandGetSqlInfo, _: Request<Ticket>) -> Calls<Rows> {
+    async fn do_get_sql_info(
+        &self,
+        query: CommandGetSqlInfo,
+        _: Request<Ticket>,
+    ) -> Calls<RowStream> {
         one(self.abilities.record_batch(query.info)?)
     }
 

@@ -7,9 +7,8 @@ use arrow_flight::sql::{
 use datafusion::arrow::array::RecordBatch;
 use tonic::Status;
 
-use super::FlightOptions;
-use crate::columns::{companies_schema, signals_schema};
-use crate::database::{CATALOG, SCHEMA};
+use super::host::FlightOptions;
+use crate::columns::{CATALOG, SCHEMA, companies_schema, signals_schema};
 use crate::error::SqlError;
 
 /// The type of both tables.
@@ -18,21 +17,21 @@ const TABLE_TYPE: &str = "TABLE";
 /// Version of Arrow's format that results have.
 const ARROW_VERSION: &str = "1.3";
 
-type Answered = Result<RecordBatch, Status>;
+type CatalogRows = Result<RecordBatch, Status>;
 
-pub(super) fn catalogs(query: CommandGetCatalogs) -> Answered {
+pub(super) fn catalogs(query: CommandGetCatalogs) -> CatalogRows {
     let mut rows = query.into_builder();
     rows.append(CATALOG);
     rows.build().map_err(Status::from)
 }
 
-pub(super) fn schemas(query: CommandGetDbSchemas) -> Answered {
+pub(super) fn schemas(query: CommandGetDbSchemas) -> CatalogRows {
     let mut rows = query.into_builder();
     rows.append(CATALOG, SCHEMA);
     rows.build().map_err(Status::from)
 }
 
-pub(super) fn tables(query: CommandGetTables) -> Answered {
+pub(super) fn tables(query: CommandGetTables) -> CatalogRows {
     let mut rows = query.into_builder();
     for (name, schema) in [
         ("companies", companies_schema()),
@@ -44,7 +43,7 @@ pub(super) fn tables(query: CommandGetTables) -> Answered {
     rows.build().map_err(Status::from)
 }
 
-pub(super) fn table_types(query: CommandGetTableTypes) -> Answered {
+pub(super) fn table_types(query: CommandGetTableTypes) -> CatalogRows {
     let mut rows = query.into_builder();
     rows.append(TABLE_TYPE);
     rows.build().map_err(Status::from)

@@ -22,9 +22,9 @@ use tonic::transport::server::Connected;
 use tower::Service;
 use tower::layer::layer_fn;
 
-use super::access::Access;
+use super::access::TokenCheck;
 use super::calls::FlightCalls;
-use super::shown;
+use super::connection_info::{ConnectionInfo, shown};
 use super::tls::FlightTls;
 
 /// Most connections. Further ones wait.
@@ -46,49 +46,11 @@ const PROBE_TIME: Duration = Duration::from_secs(20);
 /// Pause after a failed `accept`, for example for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What calls know of their connection.
-#[derive(Clone)]
-pub(super) struct ConnectionInfo(Arc<ConnectionFacts>);
-
-struct ConnectionFacts {
-    peer: String,
-    /// Who has shown the token on it.
-    name: OnceLock<String>,
-}
-
-impl ConnectionInfo {
-    fn new(peer: SocketAddr) -> ConnectionInfo {
-        ConnectionInfo(Arc::new(ConnectionFacts {
-            peer: shown(peer),
-            name: OnceLock::new(),
-        }))
-    }
-
-    pub(super) fn peer(&self) -> &str {
-        &self.0.peer
-    }
-
-    /// Notes that the token was shown. Calls that show it alone are of whom showed it first, by name.
-    pub(super) fn known_as(&self, name: Option<String>) -> String {
-        match name {
-            Some(name) => {
-                let _ = self.0.name.set(name.clone());
-                name
-            }
-            None => self.0.name.get_or_init(String::new).clone(),
-        }
-    }
-
-    fn is_stranger(&self) -> bool {
-        self.0.name.get().is_none()
-    }
-}
-
 /// Answers until the future is dropped.
 pub(super) async fn serve(
     listener: TcpListener,
     tls: Option<FlightTls>,
-    access: Access,
+    access: TokenCheck,
     calls: FlightCalls,
 ) {
     let (accepted, mut incoming) = mpsc::channel(1);

@@ -30,12 +30,12 @@ pub(super) struct StatementHandle {
 /// A value for a parameter; without one it is null.
 #[derive(Clone, PartialEq, Message)]
 struct ParameterValue {
-    #[prost(oneof = "ParameterKind", tags = "1, 2, 3, 4, 5, 6")]
-    kind: Option<ParameterKind>,
+    #[prost(oneof = "BoundValue", tags = "1, 2, 3, 4, 5, 6")]
+    kind: Option<BoundValue>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
-enum ParameterKind {
+enum BoundValue {
     #[prost(bool, tag = "1")]
     Bool(bool),
     #[prost(int64, tag = "2")]
@@ -138,7 +138,7 @@ impl StatementHandle {
 impl ParameterValue {
     /// `None` if parameters cannot have its type.
     fn of(value: ScalarValue) -> Option<ParameterValue> {
-        use ParameterKind as P;
+        use BoundValue as P;
         if value.is_null() {
             return Some(ParameterValue { kind: None });
         }
@@ -168,7 +168,7 @@ impl ParameterValue {
     }
 
     fn scalar(&self) -> ScalarValue {
-        use ParameterKind as P;
+        use BoundValue as P;
         match &self.kind {
             None => ScalarValue::Null,
             Some(P::Bool(value)) => ScalarValue::Boolean(Some(*value)),

@@ -12,69 +12,29 @@
 mod access;
 mod calls;
 mod catalog;
+mod connection_info;
 mod connections;
 mod handle;
+mod host;
 mod running;
 mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use signaldex::Snapshot;
-use time::Date;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::database::{environment, runtime_builder};
 use crate::error::SqlError;
-use access::Access;
+use access::TokenCheck;
 use calls::FlightCalls;
 use running::Statements;
 
+pub use host::{FlightHost, FlightOptions};
 pub use tls::{FlightTls, check_flight_address};
 
 /// How much lower than that of others the priority of the threads is. On Linux it is per thread.
 const NICENESS: i32 = 15;
-
-/// What statements of a listener are run over, and who may run them.
-pub trait FlightHost: Send + Sync + 'static {
-    /// The snapshots as they are now, of which no two have a company in common.
-    ///
-    /// # Errors
-    /// A file was overwritten, so that no statement may read it.
-    fn snapshots(&self) -> Result<Vec<Arc<Snapshot>>, SqlError>;
-
-    /// The day that counts as today in searches.
-    fn today(&self) -> Date;
-
-    /// Whether a secret is the admin token. It may block.
-    ///
-    /// # Errors
-    /// The tokens cannot be read.
-    fn is_admin(&self, secret: &str) -> Result<bool, SqlError>;
-}
-
-/// Limits of a listener.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlightOptions {
-    /// Bytes of groups, joins and sorts of all statements together.
-    pub memory: usize,
-    /// The longest that a statement may take, until its last row is read.
-    pub timeout: Duration,
-    /// Statements that run at the same time. Others are refused.
-    pub queries: usize,
-}
-
-impl Default for FlightOptions {
-    /// 1 GiB, a minute and four statements.
-    fn default() -> FlightOptions {
-        FlightOptions {
-            memory: 1 << 30,
-            timeout: Duration::from_secs(60),
-            queries: 4,
-        }
-    }
-}
 
 /// A listener that answers until it is dropped, which breaks off what it answers.
 #[derive(Debug)]
@@ -145,7 +105,12 @@ impl FlightServer {
         let statements = Statements::new(Arc::clone(&host), options, memory, threads);
         let calls = FlightCalls::new(statements.clone(), options)?;
         network.spawn(statements.forget_former());
-        network.spawn(connections::serve(listener, tls, Access::new(host), calls));
+        network.spawn(connections::serve(
+            listener,
+            tls,
+            TokenCheck::new(host),
+            calls,
+        ));
         Ok(server)
     }
 
@@ -177,8 +142,3 @@ fn lower_priority() {
 
 #[cfg(not(target_os = "linux"))]
 fn lower_priority() {}
-
-/// The address of a client in logs: without its port, of which each connection has another.
-fn shown(peer: SocketAddr) -> String {
-    peer.ip().to_canonical().to_string()
-}

@@ -18,9 +18,9 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::Status;
 
-use super::access::Operator;
+use super::access::SqlOperator;
 use super::handle::StatementHandle;
-use super::{FlightHost, FlightOptions};
+use super::host::{FlightHost, FlightOptions};
 use crate::database::{Database, StatementLimits};
 use crate::error::{SqlError, SqlErrorKind};
 use crate::statement;
@@ -128,7 +128,7 @@ impl Statements {
     pub(super) async fn run(
         &self,
         handle: StatementHandle,
-        operator: &Operator,
+        operator: &SqlOperator,
     ) -> Result<
         (
             SchemaRef,
@@ -155,7 +155,7 @@ impl Statements {
             reader: Arc::clone(&cancelled),
         };
         self.under_way().insert(id.clone(), cancellation);
-        let under_way = UnderWay {
+        let under_way = RunningStatement {
             statements: self.clone(),
             id,
             task: task.abort_handle(),
@@ -307,13 +307,13 @@ impl CurrentTables {
 }
 
 /// Ends a statement when its reader has gone.
-struct UnderWay {
+struct RunningStatement {
     statements: Statements,
     id: Bytes,
     task: AbortHandle,
 }
 
-impl Drop for UnderWay {
+impl Drop for RunningStatement {
     fn drop(&mut self) {
         self.task.abort();
         self.statements.under_way().remove(&self.id);
@@ -326,7 +326,7 @@ struct StatementRows {
     task: JoinHandle<Result<(), SqlError>>,
     deadline: Instant,
     cancelled: Arc<Notify>,
-    under_way: UnderWay,
+    under_way: RunningStatement,
     report: StatementReport,
 }
 
@@ -373,7 +373,7 @@ impl StatementRows {
 
 /// Logs a statement when it has ended.
 struct StatementReport {
-    operator: Operator,
+    operator: SqlOperator,
     statement: String,
     started: Instant,
     rows: usize,
@@ -381,7 +381,7 @@ struct StatementReport {
 }
 
 impl StatementReport {
-    fn new(operator: &Operator, statement: &str) -> StatementReport {
+    fn new(operator: &SqlOperator, statement: &str) -> StatementReport {
         StatementReport {
             operator: operator.clone(),
             statement: statement.chars().take(LOGGED_CHARS_MAX).collect(),

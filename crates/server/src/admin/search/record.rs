@@ -34,7 +34,7 @@ struct SignalPage<'a> {
 
 #[derive(Template)]
 #[template(path = "company.html", config = "src/admin/askama.toml")]
-struct CompanyPage<'a> {
+struct CompanyRecordPage<'a> {
     layout: PageLayout<'a>,
     name: String,
     tagline: String,
@@ -102,7 +102,7 @@ pub(in crate::admin) fn company(admin: &Admin, visit: &Visit) -> PageResult {
         Err(_) => Vec::new(),
     };
     let company = &profile.company;
-    let page = CompanyPage {
+    let page = CompanyRecordPage {
         layout: PageLayout::under(visit, "Company", PATH),
         name: company.name.to_string(),
         tagline: text(company.tagline.as_deref()),
