@@ -63,7 +63,7 @@ impl HintFacts {
     ///
     /// ```
     /// # use signaldex::{Filter, HintFacts};
-    /// let filter = Filter::from_query_string("q=robots")?;
+    /// let filter = Filter::from_query_string("q=robots&country=Germany")?;
     /// assert!(!HintFacts::are_needed(&filter, false));
     /// assert!(HintFacts::are_needed(&filter, true));
     /// # Ok::<(), signaldex::query::InvalidQuery>(())

@@ -49,6 +49,15 @@ pub(super) fn add_hints<K: KnownItems>(
     Ok(())
 }
 
+/// The items of a list that a corpus may not have: what is found has the only item of a list.
+fn unknown_at_most<'f, T>(items: &'f [T], hints: &HintList) -> &'f [T] {
+    if hints.is_empty || items.len() > 1 {
+        items
+    } else {
+        &[]
+    }
+}
+
 fn add_companies<K: KnownItems>(
     filter: &Filter,
     known: &K,
@@ -60,7 +69,7 @@ fn add_companies<K: KnownItems>(
     {
         hints.add(&Hint::Value(Parameter::CompanySlug, slug.to_string(), None));
     }
-    for reference in &filter.companies {
+    for reference in unknown_at_most(&filter.companies, hints) {
         if !hints.is_full() && !known.knows(NamedItem::Company(reference))? {
             let nearest = known.other_form_of(reference)?;
             let typed = reference.slug.to_string();
@@ -78,7 +87,7 @@ fn add_values<K: KnownItems>(
     for facet in filter.filtered_facets() {
         // Read for the first unknown value.
         let mut nearest = None;
-        for key in filter.value_keys(facet) {
+        for key in unknown_at_most(filter.value_keys(facet), hints) {
             if hints.is_full() || known.knows(NamedItem::Value(facet, key))? {
                 continue;
             }
@@ -102,7 +111,7 @@ fn add_ids<K: KnownItems>(
         (Parameter::ActivityIds, &filter.activity_ids),
     ];
     for (parameter, ids) in ids {
-        for &id in ids.iter().flatten() {
+        for &id in unknown_at_most(ids.as_deref().unwrap_or_default(), hints) {
             if !hints.is_full() && !known.knows(NamedItem::Signal(id))? {
                 hints.add(&Hint::Value(parameter, id.to_string(), None));
             }

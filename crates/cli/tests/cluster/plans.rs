@@ -89,7 +89,7 @@ async fn filter_order_and_limit_are_applied_at_the_nodes_and_sums_begin_there() 
     );
     assert_eq!(asked.len(), NAMES.len(), "{plan}");
     for line in asked {
-        let rows = "rows, filter=[all=raises,series a&country=germany], limit=8";
+        let rows = "rows, filter=[all=raises+%22series+a%22&country=germany], limit=8";
         assert!(line.ends_with(rows), "{plan}");
     }
     let count = Query::from_query_string("q=raises&countOnly=true").expect("a query");

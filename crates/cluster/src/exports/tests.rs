@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use signaldex::query::{Order, SortKey};
 use signaldex::replicate::Store;
-use signaldex::{Company, Filter, IndexBuilder, Signal, SignalId};
+use signaldex::{Company, Currency, Filter, Funding, IndexBuilder, Signal, SignalId};
 use signaldex_server::corpus::{
     Corpus as _, CorpusView, ExportFormat, ExportRequest, ExportSlice, Unanswered, export_slice,
 };
@@ -92,6 +92,11 @@ fn large(corpus: &mut Corpus) {
             let mut signal = Signal::new(id, &*slug, "=Acme \"raises\"");
             let length = if number % 97 == 0 { 150_000 } else { 40 };
             signal.evidence = Some("e".repeat(length).into());
+            signal.funding = (number % 3 > 0).then(|| Funding {
+                amount: (number % 5 > 0).then_some((number % 50) as f64),
+                currency: Currency::new("USD"),
+                ..Funding::default()
+            });
             writer.upsert_signal(&signal).expect("a signal");
         }
         writer.commit().expect("a commit");
@@ -140,8 +145,14 @@ async fn an_export_goes_on_anywhere_and_ends_where_it_is_told_to() {
     let node = TestNode::new(&corpus.store, corpus.newest());
     let (view, mut random) = (node.members.view(), Random::new(7));
     for round in 0..2 * ORDERS.len() {
-        let mut part = request("", FORMATS[round % 2]);
-        part.order = ORDERS[round / 2];
+        let order = ORDERS[round / 2];
+        let filter = if order.needs_currency() {
+            "fundingCurrency=USD"
+        } else {
+            ""
+        };
+        let mut part = request(filter, FORMATS[round % 2]);
+        part.order = order;
         let (all, _) = of_one_index(corpus.newest(), &part);
         part.after = Some(all[random.below(all.len() as u64) as usize]);
         part.items_max = 1 + random.below(2_000);
