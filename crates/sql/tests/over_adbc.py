@@ -39,7 +39,7 @@ class Service:
             self.log.append(line)
             if "listening on" in line:
                 break
-        found = re.search(r"SQL on (grpc\S*)", "".join(self.log))
+        found = re.search(r"SQL on (grpc[a-z+]*://[^\s\"]+)", "".join(self.log))
         if not found:
             sys.exit("".join(self.log))
         self.uri = found[1]

@@ -42,7 +42,7 @@ fn the_guide_has_the_rules_and_the_examples() {
         text.push_str(&format!("{}\n", wrapped(rule, "- ", "  ")));
     }
     text.push_str("\nExamples over the sample corpus:\n\n");
-    text.push_str("| | query | finds | does not find | why |\n|---|---|---|---|---|\n");
+    text.push_str("| rule | query | finds | does not find | why |\n|---|---|---|---|---|\n");
     for example in EXAMPLES {
         let WordExample {
             topic,

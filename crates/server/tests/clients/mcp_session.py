@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 PROGRAM = sys.argv[1]
 URL = os.environ["SIGNALDEX_URL"] + "/mcp"
-TOOLS = ["search", "count", "options", "signal", "company", "changes"]
+TOOLS = ["search", "count", "options", "signal", "company", "changes", "aggregate"]
 # The present revision by discovery and at once, and the handshake of earlier ones.
 MODES = ["auto", "2026-07-28", "legacy"]
 

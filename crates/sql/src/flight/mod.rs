@@ -19,7 +19,6 @@ mod host;
 mod running;
 mod tls;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::runtime::{Builder, Handle, Runtime};
