@@ -51,13 +51,13 @@ fn the_real_corpus_is_loaded_whole_and_answers_agree() {
 
 /// Queries whose walks, counts and facets are compared, the first over everything.
 const DUMP_QUERIES: [&str; 9] = [
-    "limit=100",
-    "order=oldest&limit=99",
+    "limit=50",
+    "order=oldest&limit=49",
     "q=robot",
     "q=\"raises\" -series",
     "any=software data&exclude=new",
     "country=United States&limit=37",
-    "size=51-200",
+    "size=101-500",
     "dateFrom=2013-01-01&dateTo=2013-06-30",
     "q=software&order=-date",
 ];

@@ -178,6 +178,7 @@ fn the_examples_run() {
                 "/docs/search-signals" => "eastermoor-school",
                 "/docs/export-signals" => "Eastermoor School",
                 "/docs/get-changes" => "next",
+                "/docs/aggregate-signals" => "truncated",
                 _ => "Brazil",
             };
             assert!(text.contains(expected), "{path} {language}: {text}");
