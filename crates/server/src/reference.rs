@@ -139,7 +139,7 @@ fn index_html() -> String {
 const FOOT: &str = "</main>\n</body>\n</html>\n";
 const PARAMETER_COLUMNS: [&str; 4] = ["Name", "Value", "Meaning", "Example"];
 const FIELD_COLUMNS: [&str; 4] = ["Field", "Value", "Meaning", "Example"];
-const EXAMPLE_COLUMNS: [&str; 5] = ["", "Query", "Finds", "Does not find", "Why"];
+const EXAMPLE_COLUMNS: [&str; 5] = ["Rule", "Query", "Finds", "Does not find", "Why"];
 const ERROR_COLUMNS: [&str; 3] = ["Code", "Status", "Meaning"];
 
 impl ReferencePage {
