@@ -173,5 +173,8 @@ fn check_names(typed: &str, snapshot: &Snapshot, records: &[Found<'_>]) {
         assert_eq!(is_found, is_named, "{typed:?}, {:?}", company.name);
         expected += u64::from(is_named);
     }
-    assert_eq!(snapshot.count(query.filter(), TODAY).expect(WHOLE), expected);
+    assert_eq!(
+        snapshot.count(query.filter(), TODAY).expect(WHOLE),
+        expected
+    );
 }
