@@ -1,4 +1,4 @@
-//! Conditions on companies: so many signals of a kind.
+//! Conditions on companies: a number of signals of a kind, within bounds.
 
 use std::fmt;
 use std::str::FromStr;

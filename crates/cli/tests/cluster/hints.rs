@@ -9,7 +9,7 @@ use crate::fixture::{Cluster, Fixture, Shape};
 /// Searches of the sample corpus: query strings, and the same as arguments of tools.
 const SEARCHES: &str = include_str!("../../../../data/searches/hinted.tsv");
 
-/// Shards, so many that most values are in few of them.
+/// Enough shards that most values are in few of them.
 const SHARDS: u32 = 7;
 
 /// Searches whose hints name a company by another legal form, the nearest value, and a beginning.

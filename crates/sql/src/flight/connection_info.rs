@@ -36,7 +36,7 @@ impl ConnectionInfo {
         }
     }
 
-    pub(super) fn is_stranger(&self) -> bool {
+    pub(super) fn is_unauthenticated(&self) -> bool {
         self.0.name.get().is_none()
     }
 }

@@ -1,4 +1,4 @@
-//! Connections of the listener: TLS, how many there may be, and how long a stranger may stay.
+//! Connections of the listener: TLS, how many there may be, and how long one may stay without the token.
 
 use std::io;
 use std::net::SocketAddr;
@@ -37,7 +37,7 @@ const STREAMS_MAX: u32 = 32;
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
 /// How long a connection may stay that has not shown the token, the handshake of TLS included.
-const STRANGER_TIME: Duration = Duration::from_secs(10);
+const UNAUTHENTICATED_TIME: Duration = Duration::from_secs(10);
 
 /// How often a silent connection is probed, and how long it may stay silent then.
 const PROBE_INTERVAL: Duration = Duration::from_secs(20);
@@ -123,7 +123,7 @@ async fn greeted(socket: TcpStream, tls: Option<FlightTls>) -> io::Result<Box<dy
         return Ok(Box::new(socket));
     };
     let greeted = TlsAcceptor::from(config).accept(socket);
-    let greeted = tokio::time::timeout(STRANGER_TIME, greeted).await;
+    let greeted = tokio::time::timeout(UNAUTHENTICATED_TIME, greeted).await;
     Ok(Box::new(greeted.map_err(|_| io::ErrorKind::TimedOut)??))
 }
 
@@ -136,7 +136,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> FlightSocket for S {}
 struct FlightConnection {
     socket: Box<dyn FlightSocket>,
     info: ConnectionInfo,
-    /// When a stranger has to leave.
+    /// When it ends unless the token was shown.
     end: Pin<Box<Sleep>>,
     _slot: OwnedSemaphorePermit,
 }
@@ -150,7 +150,7 @@ impl FlightConnection {
         FlightConnection {
             socket,
             info: ConnectionInfo::new(peer),
-            end: Box::pin(sleep(STRANGER_TIME)),
+            end: Box::pin(sleep(UNAUTHENTICATED_TIME)),
             _slot: slot,
         }
     }
@@ -170,7 +170,7 @@ impl AsyncRead for FlightConnection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.info.is_stranger() && self.end.as_mut().poll(context).is_ready() {
+        if self.info.is_unauthenticated() && self.end.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         Pin::new(&mut self.socket).poll_read(context, buffer)

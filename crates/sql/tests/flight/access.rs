@@ -22,7 +22,7 @@ use crate::fixture::{Client, Served, TOKEN, answer, refusal};
 #[tokio::test]
 async fn nothing_is_answered_without_the_admin_token() {
     let served = Served::start(FlightOptions::default());
-    let mut client = served.stranger().await;
+    let mut client = served.unauthenticated().await;
     let status = refusal(&mut client, "SELECT 1").await;
     assert_eq!(status.code(), Code::Unauthenticated);
     for wrong in ["", "sdxadmin_another", "sdx_an-api-key", &TOKEN[1..]] {
@@ -45,7 +45,7 @@ async fn nothing_is_answered_without_the_admin_token() {
 #[tokio::test]
 async fn the_token_is_a_password_too() {
     let served = Served::start(FlightOptions::default());
-    let mut client = served.stranger().await;
+    let mut client = served.unauthenticated().await;
     let failed = client
         .handshake("ada", "wrong")
         .await

@@ -68,7 +68,7 @@ impl Served {
     }
 
     /// A client that shows nothing.
-    pub(crate) async fn stranger(&self) -> Client {
+    pub(crate) async fn unauthenticated(&self) -> Client {
         let endpoint = Endpoint::from_shared(format!("http://{}", self.address));
         let endpoint = endpoint
             .expect("an address")
@@ -78,7 +78,7 @@ impl Served {
 
     /// A client that shows the token.
     pub(crate) async fn client(&self) -> Client {
-        let mut client = self.stranger().await;
+        let mut client = self.unauthenticated().await;
         client.set_token(TOKEN.to_owned());
         client
     }
