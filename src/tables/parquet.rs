@@ -1,11 +1,14 @@
 //! Reads Parquet row by row: flat columns, or those of the structs `funding` and `hiring`.
 
+mod columns;
 mod lengths;
 mod pages;
 mod thrift;
 
+use std::fmt::Display;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::str::{self, Utf8Error};
 
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as PhysicalType};
 use parquet::data_type::Decimal;
@@ -13,11 +16,11 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::ReaderProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
-use parquet::record::reader::RowIter;
-use parquet::record::{Field, Row};
+use parquet::record::Field;
 use parquet::schema::types::ColumnDescriptor;
 use time::{Date, Duration, Month, PrimitiveDateTime, UtcDateTime};
 
+use self::columns::{GroupColumns, LeafValue};
 use super::csv::COLUMNS_MAX;
 use super::error::RecordError;
 use super::lines::LINE_BYTES_MAX;
@@ -29,7 +32,12 @@ pub(super) struct ParquetTable {
     path: PathBuf,
     header: Vec<String>,
     columns: Vec<LeafType>,
-    rows: RowIter<'static>,
+    reader: SerializedFileReader<File>,
+    /// The row groups that have been begun, and the columns of the last.
+    groups: usize,
+    group: Option<GroupColumns>,
+    /// The values of the row that is read.
+    values: Vec<LeafValue>,
     number: u64,
     total_rows: u64,
     total_bytes: u64,
@@ -83,32 +91,56 @@ impl ParquetTable {
             path: path.to_owned(),
             header,
             columns,
-            rows: RowIter::from_file_into(Box::new(reader)),
+            reader,
+            groups: 0,
+            group: None,
+            values: Vec::new(),
             number: 0,
             total_rows,
             total_bytes,
         })
     }
 
-    /// Adds a row; false if it is blank.
-    fn take(&self, row: Row, rows: &mut RowBatch) -> bool {
-        let mut leaves = Vec::with_capacity(self.columns.len());
-        flatten(row, &self.header, "", &mut leaves);
-        let bytes: usize = leaves.iter().map(byte_count).sum();
+    /// Reads the values of the next row; false at the end.
+    fn next_values(&mut self) -> std::result::Result<bool, ParquetError> {
+        loop {
+            if let Some(group) = &mut self.group
+                && group.next_row(&mut self.values)?
+            {
+                return Ok(true);
+            }
+            if self.groups == self.reader.num_row_groups() {
+                return Ok(false);
+            }
+            let group = self.reader.get_row_group(self.groups)?;
+            self.group = Some(GroupColumns::open(&*group)?);
+            self.groups += 1;
+        }
+    }
+
+    /// Adds the row that was read; false if it is blank.
+    ///
+    /// # Errors
+    /// A text is not UTF-8.
+    fn take(&self, rows: &mut RowBatch) -> std::result::Result<bool, Utf8Error> {
+        let bytes: usize = self.values.iter().map(byte_count).sum();
         if bytes > LINE_BYTES_MAX {
             let reason = format!("the row is longer than {LINE_BYTES_MAX} bytes");
             rows.push_error(self.number, RecordError::of_line(reason));
-            return true;
+            return Ok(true);
         }
-        let cells = leaves.iter().zip(&self.columns);
-        let cells: Vec<StoredCell> = cells
-            .map(|(field, leaf)| stored(field, *leaf, rows))
-            .collect();
+        let mut cells = Vec::with_capacity(self.columns.len());
+        for (value, leaf) in self.values.iter().zip(&self.columns) {
+            cells.push(match value {
+                LeafValue::Text(text) => rows.stored_text(str::from_utf8(text.data())?),
+                LeafValue::Field(field) => stored(field, *leaf, rows),
+            });
+        }
         let is_blank = cells.iter().all(|cell| matches!(cell, StoredCell::Empty));
         if !is_blank {
             rows.push_cells(self.number, cells);
         }
-        !is_blank
+        Ok(!is_blank)
     }
 }
 
@@ -136,18 +168,17 @@ impl TableSource for ParquetTable {
         loop {
             self.number += 1;
             let number = self.number;
-            let damaged = |error: ParquetError| {
+            let damaged = |error: &dyn Display| {
                 Error::corrupt(format!("the Parquet is damaged at row {number}: {error}"))
             };
-            let rows_left = &mut self.rows;
-            let row = unless_panic("the Parquet", || {
-                rows_left.next().transpose().map_err(damaged)
+            let is_row = unless_panic("the Parquet", || {
+                self.next_values().map_err(|error| damaged(&error))
             });
-            let row = row.map_err(|error| error.at(&self.path))?;
-            let Some(row) = row else {
+            if !is_row.map_err(|error| error.at(&self.path))? {
                 return Ok(false);
-            };
-            if self.take(row, rows) {
+            }
+            let taken = self.take(rows).map_err(|error| damaged(&error));
+            if taken.map_err(|error| error.at(&self.path))? {
                 return Ok(true);
             }
         }
@@ -184,7 +215,7 @@ fn leaf_of(column: &ColumnDescriptor) -> std::result::Result<(String, LeafType),
         },
         _ => LeafType::Plain,
     };
-    // The reader of rows panics at other pairs.
+    // What turns them into fields panics at other pairs.
     let is_read = matches!(
         (column.physical_type(), column.converted_type()),
         (P::BOOLEAN | P::FLOAT | P::DOUBLE | P::INT96, _)
@@ -234,35 +265,17 @@ fn leaf_of(column: &ColumnDescriptor) -> std::result::Result<(String, LeafType),
     }
 }
 
-/// The values of a row in the order of the columns; those of a struct that is null are null.
-fn flatten(row: Row, header: &[String], prefix: &str, leaves: &mut Vec<Field>) {
-    for (name, field) in row.into_columns() {
-        let path = format!("{prefix}{name}");
-        match field {
-            Field::Group(inner) => flatten(inner, header, &format!("{path}."), leaves),
-            Field::Null => {
-                let inner = format!("{path}.");
-                let count = header
-                    .iter()
-                    .filter(|name| name.starts_with(&inner))
-                    .count();
-                leaves.extend(std::iter::repeat_n(Field::Null, count.max(1)));
-            }
-            field => leaves.push(field),
-        }
-    }
-}
-
-fn byte_count(field: &Field) -> usize {
-    match field {
-        Field::Str(text) => text.len(),
-        Field::Bytes(bytes) => bytes.len(),
-        _ => size_of::<Field>(),
+fn byte_count(value: &LeafValue) -> usize {
+    match value {
+        LeafValue::Text(text) => text.len(),
+        LeafValue::Field(Field::Bytes(bytes)) => bytes.len(),
+        LeafValue::Field(_) => size_of::<Field>(),
     }
 }
 
 fn stored(field: &Field, leaf: LeafType, rows: &mut RowBatch) -> StoredCell {
-    let number = |rows: &mut RowBatch, number: String| StoredCell::Number(rows.stored(&number));
+    let number =
+        |rows: &mut RowBatch, number: &dyn Display| StoredCell::Number(rows.stored_display(number));
     match (field, leaf) {
         (Field::Null, _) => StoredCell::Empty,
         (Field::Long(count), LeafType::Timestamp { ticks, is_utc }) => {
@@ -279,26 +292,25 @@ fn stored(field: &Field, leaf: LeafType, rows: &mut RowBatch) -> StoredCell {
         (Field::TimestampMicros(count), LeafType::Plain) => {
             timestamp(*count, 1_000_000, true, rows)
         }
-        (Field::Str(text), _) => rows.stored_text(text),
         (Field::Bytes(bytes), _) => match std::str::from_utf8(bytes.data()) {
             Ok(text) => rows.stored_text(text),
             Err(_) => StoredCell::Other(rows.stored("bytes that are no text")),
         },
-        (Field::Byte(value), _) => number(rows, value.to_string()),
-        (Field::Short(value), _) => number(rows, value.to_string()),
-        (Field::Int(value), _) => number(rows, value.to_string()),
-        (Field::Long(value), _) => number(rows, value.to_string()),
-        (Field::UByte(value), _) => number(rows, value.to_string()),
-        (Field::UShort(value), _) => number(rows, value.to_string()),
-        (Field::UInt(value), _) => number(rows, value.to_string()),
-        (Field::ULong(value), _) => number(rows, value.to_string()),
+        (Field::Byte(value), _) => number(rows, value),
+        (Field::Short(value), _) => number(rows, value),
+        (Field::Int(value), _) => number(rows, value),
+        (Field::Long(value), _) => number(rows, value),
+        (Field::UByte(value), _) => number(rows, value),
+        (Field::UShort(value), _) => number(rows, value),
+        (Field::UInt(value), _) => number(rows, value),
+        (Field::ULong(value), _) => number(rows, value),
         (Field::Float(value), _) if !value.is_nan() => StoredCell::Float(f64::from(*value)),
         // NaN is how pandas writes null.
         (Field::Float(_), _) => StoredCell::Empty,
         (Field::Double(value), _) if value.is_nan() => StoredCell::Empty,
         (Field::Double(value), _) => StoredCell::Float(*value),
         (Field::Decimal(decimal), _) => match decimal_text(decimal) {
-            Some(text) => number(rows, text),
+            Some(text) => number(rows, &text),
             None => StoredCell::Other(rows.stored("a decimal of more than 38 digits")),
         },
         (Field::Date(days), _) => {

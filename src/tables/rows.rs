@@ -1,5 +1,7 @@
 //! Rows of cells, many in one buffer, and what every kind of table is read as.
 
+#[cfg(feature = "parquet")]
+use std::fmt::{Display, Write};
 use std::ops::Range;
 use std::path::Path;
 
@@ -178,6 +180,15 @@ impl RowBatch {
     pub(super) fn stored(&mut self, text: &str) -> Range<usize> {
         let start = self.text.len();
         self.text.push_str(text);
+        start..self.text.len()
+    }
+
+    /// What a value shows, copied into the buffer.
+    #[cfg(feature = "parquet")]
+    pub(super) fn stored_display(&mut self, value: &dyn Display) -> Range<usize> {
+        let start = self.text.len();
+        // Writing to a string cannot fail.
+        let _ = write!(self.text, "{value}");
         start..self.text.len()
     }
 

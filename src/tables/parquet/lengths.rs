@@ -6,7 +6,7 @@ use std::io;
 use parquet::basic::Encoding;
 
 /// How many values of a column are decoded at once.
-const DECODED_AT_ONCE: usize = 1024;
+pub(super) const DECODED_AT_ONCE: usize = 1024;
 
 /// Memory for the length of a text.
 const LENGTH_BYTES: u64 = 4;
