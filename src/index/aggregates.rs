@@ -170,7 +170,7 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
     ) -> Result<AggregateRun<'s, O>> {
         let has_companies = query.has(Measure::Companies) || query.names_companies();
         let companies = if has_companies {
-            Some(snapshot.company_numbers()?)
+            Some(snapshot.company_ranks()?)
         } else {
             None
         };
@@ -250,9 +250,9 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
         if self.query.names_companies() {
             return Ok((vec![1; len - 1], self.table.groups.len() as u64));
         }
-        let numbers = self.snapshot.company_numbers()?;
+        let ranks = self.snapshot.company_ranks()?;
         let matches = self.cells(cells);
-        count_companies(numbers, &self.snapshot.segments, &matches, len)
+        count_companies(ranks, &self.snapshot.segments, &matches, len)
     }
 
     /// A cell for each group, in their order.

@@ -140,7 +140,7 @@ impl Committer {
         published.map_err(|error| Self::fail(state, error))?;
         let generation = manifest.generation;
         let live = segments.into_iter().map(|(live, _)| live).collect();
-        let snapshot = Snapshot::new(&manifest, live, chain);
+        let snapshot = Snapshot::new(&manifest, live, chain).following(&self.snapshot());
         self.shared.current.store(Arc::new(snapshot));
         let before = std::mem::replace(&mut state.manifest, manifest);
         // The commit is durable. Files that cannot be removed now are removed when the next writer opens.

@@ -80,7 +80,8 @@ impl MatchesByCompany {
         segment: &Segment,
         found: CompanyCounts,
     ) -> Result<()> {
-        if numbers.are_of_segment(index) && self.days.is_empty() {
+        // The first segment, mostly the largest: nothing has been added yet.
+        if index == 0 && numbers.are_of_segment(index) && self.days.is_empty() {
             self.counts = found.counts;
             return Ok(());
         }

@@ -3,7 +3,6 @@
 use time::Date;
 
 use super::company_page::{CompanyPage, MatchingCompanies};
-use super::company_ranks::CompanyRanks;
 use super::company_search::{CompanySearch, FirstCompanies};
 use super::company_set::CompanySet;
 use super::facets::Facets;
@@ -258,19 +257,6 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// The numbers of the companies, made when they are first needed and shared by clones.
-    ///
-    /// # Errors
-    /// As [`CompanyRanks::of`].
-    pub(super) fn company_ranks(&self) -> Result<&CompanyRanks> {
-        if let Some(known) = self.company_ranks.get() {
-            return Ok(known);
-        }
-        let numbers = CompanyRanks::of(&self.segments)?;
-        // Another thread may have made the same meanwhile.
-        Ok(self.company_ranks.get_or_init(|| numbers))
-    }
-
     /// The slug of a company by number.
     pub(super) fn slug_of_number(&self, number: u32) -> Result<&str> {
         let (segment, company) = self.company_ranks()?.record(number);

@@ -226,7 +226,7 @@ impl<'s> CompanySearch<'s> {
         set: &CompanySet,
         mut visit: impl FnMut(u32, &Company<'_>),
     ) -> Result<()> {
-        for &number in self.numbers.without_rows() {
+        for &number in self.numbers.without_rows(&self.snapshot.segments)? {
             if set.contains(number) {
                 visit(number, &self.record(number)?);
             }
@@ -278,7 +278,7 @@ impl<'s> CompanySearch<'s> {
             let (index, company) = self.numbers.record(number);
             let segment = &self.snapshot.segments[index].segment;
             // The dictionary has the words of companies with rows alone.
-            if !self.numbers.has_rows(number) {
+            if segment.company_rows(company)?.is_empty() {
                 return Ok(filter.matches_company_name(segment.company_name(company)?));
             }
             let Some(terms) = &terms[index] else {

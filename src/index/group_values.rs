@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 use hashbrown::HashMap;
 
-use super::company_numbers::CompanyNumbers;
+use super::company_ranks::CompanyRanks;
 use super::live::SegmentHandle;
-use crate::Result;
 use crate::aggregate::KeyValue;
 use crate::encoding::row::CompanyNumber;
 use crate::exec::GroupColumnValues;
 use crate::query::CalendarPeriod;
+use crate::{Error, Result};
 
 /// The number of what matches lack.
 pub(super) const MISSING: u32 = 0;
@@ -23,13 +23,13 @@ pub(super) struct GroupValues<'s> {
     /// The smallest label of each value that a match has.
     labels: Vec<&'s str>,
     by_key: HashMap<&'s str, u32>,
-    companies: Option<&'s CompanyNumbers>,
+    companies: Option<&'s CompanyRanks>,
 }
 
 impl<'s> GroupValues<'s> {
     pub(super) fn new(
         segments: &'s [SegmentHandle],
-        companies: Option<&'s CompanyNumbers>,
+        companies: Option<&'s CompanyRanks>,
     ) -> GroupValues<'s> {
         GroupValues {
             segments,
@@ -76,8 +76,8 @@ impl<'s> GroupValues<'s> {
             }
             GroupColumnValues::Companies => {
                 let company = CompanyNumber(index);
-                let numbers = self.companies;
-                numbers.map_or(index, |numbers| numbers.get(segment, company)) + 1
+                let ranks = self.companies;
+                ranks.map_or(index, |ranks| ranks.number_or_len(segment, company)) + 1
             }
         }
     }
@@ -96,29 +96,10 @@ impl<'s> GroupValues<'s> {
         } else if !self.labels.is_empty() {
             self.labels[a].cmp(self.labels[b])
         } else {
-            self.compare_companies(a as u32, b as u32)
+            // Numbers of companies ascend with slugs.
+            a.cmp(&b)
         };
         if descending { order.reverse() } else { order }
-    }
-
-    fn compare_companies(&self, a: u32, b: u32) -> Ordering {
-        // Numbers of one segment ascend with slugs.
-        if self.segments.len() == 1 {
-            return a.cmp(&b);
-        }
-        self.slug(a).cmp(self.slug(b))
-    }
-
-    fn home(&self, number: u32) -> (usize, CompanyNumber) {
-        let alone = (0, CompanyNumber(number));
-        self.companies.map_or(alone, |numbers| numbers.home(number))
-    }
-
-    /// The slug of a company; its keys have been checked when it was numbered.
-    fn slug(&self, number: u32) -> &'s str {
-        let (segment, company) = self.home(number);
-        let keys = self.segments[segment].segment.company_keys();
-        keys.map_or("", |keys| keys.slug(company))
     }
 
     /// The value of a number, as answers show it.
@@ -135,20 +116,22 @@ impl<'s> GroupValues<'s> {
             } else if let Some(label) = self.labels.get(index as usize) {
                 KeyValue::Label((*label).to_owned())
             } else {
-                let slug = self.slug(index).to_owned();
-                let name = self.company_name(&slug)?.to_owned();
-                KeyValue::Company { slug, name }
+                self.company(index)?
             },
         ))
     }
 
-    /// The name in the newest record of a company.
-    fn company_name(&self, slug: &str) -> Result<&'s str> {
-        for live in self.segments.iter().rev() {
-            if let Some(company) = live.company_by_slug(slug)? {
-                return live.segment.company_name(company);
-            }
-        }
-        Ok("")
+    /// The slug and the name in the current record of a company.
+    fn company(&self, number: u32) -> Result<KeyValue> {
+        let ranks = self.companies.filter(|ranks| number < ranks.len());
+        let record = ranks.map(|ranks| ranks.record(number));
+        let Some((index, company)) = record else {
+            return Err(Error::corrupt("a signal is of a company that is not there"));
+        };
+        let segment = &self.segments[index].segment;
+        Ok(KeyValue::Company {
+            slug: segment.company_keys()?.slug(company).to_owned(),
+            name: segment.company_name(company)?.to_owned(),
+        })
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::company_numbers::CompanyNumbers;
+use super::company_ranks::CompanyRanks;
 use super::group_table::{ByCombination, NO_CELL, SegmentColumnsBy};
 use super::live::SegmentHandle;
 use crate::Result;
@@ -241,13 +241,13 @@ fn currency_numbers<'l>(
 ///
 /// Cost: a read and a bit per match; with sets of more than 8 MiB, sorting.
 pub(super) fn count_companies(
-    numbers: &CompanyNumbers,
+    ranks: &CompanyRanks,
     segments: &[SegmentHandle],
     matches: &[SegmentCells<'_, '_>],
     cells: usize,
 ) -> Result<(Vec<u64>, u64)> {
-    let mut all = vec![0_u64; (numbers.end() as usize).div_ceil(64)];
-    let mut sets = CompanySets::new(cells, numbers.end());
+    let mut all = vec![0_u64; (ranks.len() as usize + 1).div_ceil(64)];
+    let mut sets = CompanySets::new(cells, ranks.len() + 1);
     for (index, (handle, matched)) in segments.iter().zip(matches).enumerate() {
         let column = handle.segment.company_column()?;
         let mut codes = Vec::new();
@@ -255,7 +255,7 @@ pub(super) fn count_companies(
         matched.matched.for_each_block(|block, offsets| {
             read_column(column, block, offsets, &mut codes);
             for code in &mut codes {
-                let company = numbers.get(index, CompanyNumber::of_code(*code));
+                let company = ranks.number_or_len(index, CompanyNumber::of_code(*code));
                 all[company as usize / 64] |= 1 << (company % 64);
                 *code = company;
             }

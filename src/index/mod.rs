@@ -39,7 +39,6 @@ mod commit;
 mod companies;
 mod company_explain;
 mod company_matches;
-mod company_numbers;
 mod company_page;
 mod company_ranks;
 mod company_search;

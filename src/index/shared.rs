@@ -19,8 +19,9 @@ pub(super) struct Shared {
 impl Shared {
     /// Publishes a snapshot unless it is already published.
     pub(super) fn publish_if_changed(&self, snapshot: Snapshot) {
-        if snapshot.revision() != self.current.load().revision() {
-            self.current.store(Arc::new(snapshot));
+        let current = self.current.load();
+        if snapshot.revision() != current.revision() {
+            self.current.store(Arc::new(snapshot.following(&current)));
         }
     }
 }

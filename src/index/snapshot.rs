@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 use time::Date;
 
 use super::chain::Chain;
-use super::company_numbers::CompanyNumbers;
 use super::company_ranks::CompanyRanks;
 use super::identity::IndexId;
 use super::live::SegmentHandle;
@@ -34,10 +33,10 @@ pub struct Snapshot {
     /// Oldest first.
     pub(super) segments: Vec<SegmentHandle>,
     pub(super) strategies: Strategies,
-    /// Computed on demand.
-    companies: Arc<OnceLock<CompanyNumbers>>,
     /// Computed on demand, and shared by clones.
-    pub(super) company_ranks: Arc<OnceLock<CompanyRanks>>,
+    company_ranks: Arc<OnceLock<Arc<CompanyRanks>>>,
+    /// Those of an earlier snapshot, from which these follow.
+    earlier_ranks: Option<Arc<CompanyRanks>>,
 }
 
 /// A signal and its company.
@@ -72,8 +71,18 @@ impl Snapshot {
             chain,
             segments,
             strategies: Strategies::ALL,
-            companies: Arc::new(OnceLock::new()),
             company_ranks: Arc::default(),
+            earlier_ranks: None,
+        }
+    }
+
+    /// The same snapshot, which takes from an earlier one what has not changed.
+    pub(super) fn following(self, earlier: &Snapshot) -> Snapshot {
+        let ranks = earlier.company_ranks.get();
+        let earlier_ranks = ranks.or(earlier.earlier_ranks.as_ref()).cloned();
+        Snapshot {
+            earlier_ranks,
+            ..self
         }
     }
 
@@ -216,14 +225,22 @@ impl Snapshot {
         Ok(None)
     }
 
-    /// The numbers of companies over all segments.
-    pub(super) fn company_numbers(&self) -> Result<&CompanyNumbers> {
-        if let Some(known) = self.companies.get() {
+    /// The numbers of the companies, computed when they are first needed and shared by clones.
+    ///
+    /// # Errors
+    /// As [`CompanyRanks::of`].
+    ///
+    /// Cost: after a commit that of [`CompanyRanks::following`] if an earlier snapshot had its numbers.
+    pub(super) fn company_ranks(&self) -> Result<&CompanyRanks> {
+        if let Some(known) = self.company_ranks.get() {
             return Ok(known);
         }
-        let numbers = CompanyNumbers::of(&self.segments)?;
-        // Another thread may have made the same numbers meanwhile.
-        Ok(self.companies.get_or_init(|| numbers))
+        let ranks = match &self.earlier_ranks {
+            Some(earlier) => CompanyRanks::following(earlier, &self.segments)?,
+            None => CompanyRanks::of(&self.segments)?,
+        };
+        // Another thread may have computed the same meanwhile.
+        Ok(self.company_ranks.get_or_init(|| Arc::new(ranks)))
     }
 
     /// The request to each segment if the order does not matter.

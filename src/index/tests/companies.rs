@@ -7,26 +7,23 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::disk::Disk;
-use super::model::{Model, TODAY, empty_index, random_company, random_query, random_signal};
+use super::model::{Model, TODAY, empty_index, random_query};
+use super::random_index::{RandomIndex, setting};
+use crate::ErrorKind;
 use crate::fixtures::Random;
-use crate::index::{Index, Snapshot, Writer};
+use crate::index::company_ranks::CompanyRanks;
+use crate::index::{Index, Snapshot};
 use crate::plan::Strategies;
 use crate::query::{
     CompanyCursor, CompanyFilter, CompanyKey, CompanyOrder, CompanyQuery, CompanyStart, Condition,
     Facet, MatchedCompany,
 };
 use crate::signal::{Company, CompanyProfile, Signal};
-use crate::{CompanyDeletion, ErrorKind};
 
 /// Queries in the ordinary run.
 const QUERIES: u64 = 2_000;
 
 const WHOLE: &str = "a whole index";
-
-fn setting(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |value| value.parse().expect("a number"))
-}
 
 fn signals_of<'m>(
     model: &'m Model,
@@ -84,56 +81,6 @@ fn facet_by_law(model: &Model, filter: &CompanyFilter, facet: Facet) -> Vec<(Str
     let mut values: Vec<(String, u64)> = values.into_values().collect();
     values.sort_by_key(|(label, count)| (Reverse(*count), label.clone()));
     values
-}
-
-/// Changes some signals, companies and values, and commits or merges.
-fn disturb(writer: &mut Writer, model: &mut Model, random: &mut Random) {
-    for _ in 0..random.below(6) {
-        if model.companies.is_empty() || random.below(6) == 0 {
-            let company = random_profile(random);
-            writer.upsert_company(&company).expect("a valid company");
-            model.companies.insert(company.slug.to_string(), company);
-        }
-        let slugs: Vec<&String> = model.companies.keys().collect();
-        let slug = (*random.pick(&slugs)).clone();
-        match random.below(16) {
-            0 => {
-                let deletion = CompanyDeletion::Cascade;
-                writer.delete_company(&slug, deletion).expect(WHOLE);
-                model.companies.remove(&slug);
-                model
-                    .signals
-                    .retain(|_, signal| signal.company_slug != slug);
-            }
-            1..=3 => {
-                let signal = random_signal(random, &slug);
-                writer.delete_signal(signal.id).expect(WHOLE);
-                model.signals.remove(&signal.id);
-            }
-            _ => {
-                let signal = random_signal(random, &slug);
-                writer.upsert_signal(&signal).expect("a known company");
-                model.signals.insert(signal.id, signal);
-            }
-        }
-    }
-    writer.commit().expect("the disk is whole");
-    if random.below(12) == 0 {
-        writer.compact().expect("the disk is whole");
-    }
-}
-
-fn random_profile(random: &mut Random) -> Company<'static> {
-    let mut company = random_company(random);
-    let cities = ["Berlin", " berlin", "São Paulo", ""];
-    company.city = random
-        .chance(80)
-        .then(|| random.word(&cities).to_owned().into());
-    company.founded_year = random.chance(80).then(|| 1998 + random.below(4_i64));
-    if random.chance(20) {
-        company.employees = None;
-    }
-    company
 }
 
 /// The parameters of a random filter.
@@ -238,35 +185,24 @@ fn each_answer_and_each_page_of_a_walk_is_what_the_law_says() {
     while queries < setting("SIGNALDEX_COMPANIES", QUERIES) {
         seed += 1;
         let mut random = Random::new(seed);
-        let index = empty_index(&Disk::default());
-        let mut writer = index.writer().expect("nobody else writes");
-        let mut model = Model::default();
-        for _ in 0..1 + random.below(8) {
-            disturb(&mut writer, &mut model, &mut random);
-        }
+        let mut changing = RandomIndex::new(&mut random);
         for _ in 0..6 {
             let (name, strategies) = *random.pick(&strategies);
-            let snapshot = index.snapshot().with_strategies(strategies);
+            let snapshot = changing.index.snapshot().with_strategies(strategies);
             for _ in 0..6 {
                 let text = random_filter(&mut random);
                 let order = *random.pick(&CompanyOrder::ALL);
                 let context = format!("seed {seed}, {text}, {order}, {name}");
-                compare(&snapshot, &model, &text, order, &context);
+                compare(&snapshot, &changing.model, &text, order, &context);
                 queries += 1;
             }
-            queries += walk(&index, &mut writer, &mut model, &mut random, seed);
+            queries += walk(&mut changing, &mut random, seed);
         }
     }
 }
 
 /// Walks in a random order while values change. Returns the number of pages.
-fn walk(
-    index: &Index,
-    writer: &mut Writer,
-    model: &mut Model,
-    random: &mut Random,
-    seed: u64,
-) -> u64 {
+fn walk(changing: &mut RandomIndex, random: &mut Random, seed: u64) -> u64 {
     let (order, limit) = (*random.pick(&CompanyOrder::ALL), 1 + random.below(3));
     let text = random_filter(random);
     let query = CompanyQuery::from_query_string(&text).expect("a valid query");
@@ -279,14 +215,14 @@ fn walk(
         found.into_iter().map(key).collect()
     };
     // The keys at the first page of the companies that fulfil the filter and keep them throughout.
-    let mut kept = keys(model);
+    let mut kept = keys(&changing.model);
     let mut seen: Vec<CompanyKey> = Vec::new();
     let (mut cursor, mut pages): (Option<CompanyCursor>, u64) = (None, 0);
     loop {
         let start = cursor
             .clone()
             .map_or(CompanyStart::First, CompanyStart::After);
-        let snapshot = index.snapshot();
+        let snapshot = changing.index.snapshot();
         let page = snapshot
             .companies(&first.part(start, limit), TODAY)
             .expect(WHOLE);
@@ -295,7 +231,7 @@ fn walk(
             let last = cursor.as_ref().map(CompanyCursor::last);
             last.is_none_or(|last| last.compare(&order.key_of(item)).is_lt())
         };
-        let mut rest = owned(by_law(model, first.filter(), order));
+        let mut rest = owned(by_law(&changing.model, first.filter(), order));
         rest.retain(comes_after);
         assert_eq!(
             page.next_cursor().is_some(),
@@ -311,8 +247,8 @@ fn walk(
         if cursor.is_none() {
             break;
         }
-        disturb(writer, model, random);
-        let now = keys(model);
+        changing.disturb(random);
+        let now = keys(&changing.model);
         kept.retain(|slug, key| now.get(slug) == Some(key));
     }
     let in_order = |pair: &[CompanyKey]| pair[0].compare(&pair[1]).is_lt();
@@ -325,6 +261,37 @@ fn walk(
         assert_eq!(times, 1, "{key:?} was kept, seed {seed}, {text}, {order}");
     }
     pages
+}
+
+#[test]
+fn ranks_that_follow_from_earlier_ones_are_those_of_the_segments() {
+    for seed in 1..=setting("SIGNALDEX_RANKS", 200) {
+        let mut random = Random::new(seed);
+        let mut changing = RandomIndex::new(&mut random);
+        for step in 0..12 {
+            let snapshot = changing.index.snapshot();
+            // Of some snapshots the ranks are never asked for.
+            if random.chance(60) {
+                let (ranks, segments) =
+                    (snapshot.company_ranks().expect(WHOLE), &snapshot.segments);
+                let expected = CompanyRanks::of(segments).expect(WHOLE);
+                let context = format!("seed {seed}, step {step}, {} segments", segments.len());
+                assert_eq!(ranks.len(), expected.len(), "{context}");
+                for number in 0..ranks.len() {
+                    assert_eq!(ranks.record(number), expected.record(number), "{context}");
+                }
+                for (index, handle) in segments.iter().enumerate() {
+                    let live = handle.segment.companies();
+                    for company in live.filter(|&it| !handle.deleted.contains_company(it)) {
+                        let [found, number] =
+                            [ranks, &expected].map(|ranks| ranks.number(index, company));
+                        assert!(found.is_some() && found == number, "{context}, {company:?}");
+                    }
+                }
+            }
+            changing.disturb(&mut random);
+        }
+    }
 }
 
 #[test]

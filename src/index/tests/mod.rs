@@ -13,4 +13,5 @@ mod merges;
 mod model;
 mod orders;
 mod overwritten;
+mod random_index;
 mod readers;

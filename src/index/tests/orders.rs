@@ -4,21 +4,16 @@
 
 use std::collections::BTreeMap;
 
-use super::disk::Disk;
-use super::model::{Model, TODAY, empty_index, random_company, random_query, random_signal};
+use super::model::{Model, TODAY, random_query};
+use super::random_index::{RandomIndex, setting};
 use crate::fixtures::Random;
-use crate::index::{Page, Snapshot, Writer};
+use crate::index::{Page, Snapshot};
 use crate::plan::Strategies;
 use crate::query::{Cursor, Filter, Order, Query, SortKey, Start};
 use crate::signal::{Signal, SignalId};
 
 /// Pages in the ordinary run.
 const PAGES: u64 = 2_000;
-
-fn setting(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |value| value.parse().expect("a number"))
-}
 
 /// The page by its definition: the first `limit` of the matches that come after the key, and whether there are more.
 fn page_by_law(
@@ -48,31 +43,6 @@ fn search(snapshot: &Snapshot, first: &Query, after: Option<&Cursor>) -> Page {
     snapshot.search(query, TODAY).expect("a whole index")
 }
 
-/// Changes some signals, companies and values, and commits or merges.
-fn disturb(writer: &mut Writer, model: &mut Model, random: &mut Random) {
-    for _ in 0..random.below(6) {
-        if model.companies.is_empty() || random.below(8) == 0 {
-            let company = random_company(random);
-            writer.upsert_company(&company).expect("a valid company");
-            model.companies.insert(company.slug.to_string(), company);
-        }
-        let slugs: Vec<&String> = model.companies.keys().collect();
-        let slug = (*random.pick(&slugs)).clone();
-        let signal = random_signal(random, &slug);
-        if random.below(4) == 0 {
-            writer.delete_signal(signal.id).expect("a whole index");
-            model.signals.remove(&signal.id);
-        } else {
-            writer.upsert_signal(&signal).expect("a known company");
-            model.signals.insert(signal.id, signal);
-        }
-    }
-    writer.commit().expect("the disk is whole");
-    if random.below(12) == 0 {
-        writer.compact().expect("the disk is whole");
-    }
-}
-
 #[test]
 fn each_page_of_a_walk_is_what_the_law_says() {
     let mut pages = 0;
@@ -81,31 +51,16 @@ fn each_page_of_a_walk_is_what_the_law_says() {
     while pages < setting("SIGNALDEX_ORDERS", PAGES) {
         seed += 1;
         let mut random = Random::new(seed);
-        let index = empty_index(&Disk::default());
-        let mut writer = index.writer().expect("nobody else writes");
-        let mut model = Model::default();
-        for _ in 0..1 + random.below(8) {
-            disturb(&mut writer, &mut model, &mut random);
-        }
-        writer.commit().expect("the disk is whole");
+        let mut changing = RandomIndex::new(&mut random);
         for _ in 0..6 {
-            pages += walk(
-                &index,
-                &mut writer,
-                &mut model,
-                &strategies,
-                &mut random,
-                seed,
-            );
+            pages += walk(&mut changing, &strategies, &mut random, seed);
         }
     }
 }
 
 /// Walks in a random order while values change. Returns the number of pages.
 fn walk(
-    index: &crate::index::Index,
-    writer: &mut Writer,
-    model: &mut Model,
+    changing: &mut RandomIndex,
     strategies: &[(&'static str, Strategies)],
     random: &mut Random,
     seed: u64,
@@ -116,31 +71,35 @@ fn walk(
     let first = Query::unchecked(filter.clone(), order, limit);
     let key_of = |signal: &Signal<'_>| order.key_of(signal);
     // The keys at the first page of the signals that match and keep them throughout.
-    let mut kept: BTreeMap<SignalId, SortKey> = model
+    let mut kept: BTreeMap<SignalId, SortKey> = changing
+        .model
         .matches(&filter)
         .into_iter()
-        .map(|id| (id, key_of(&model.signals[&id])))
+        .map(|id| (id, key_of(&changing.model.signals[&id])))
         .collect();
     let mut seen: Vec<(SignalId, SortKey)> = Vec::new();
     let (mut cursor, mut pages): (Option<Cursor>, u64) = (None, 0);
     loop {
         let (name, strategies) = *random.pick(strategies);
-        let snapshot = index.snapshot().with_strategies(strategies);
+        let snapshot = changing.index.snapshot().with_strategies(strategies);
         let page = search(&snapshot, &first, cursor.as_ref());
         let after = cursor.as_ref().map(Cursor::last);
-        let (ids, has_more) = page_by_law(model, (&filter, order, limit), after);
+        let (ids, has_more) = page_by_law(&changing.model, (&filter, order, limit), after);
         let context = format!("seed {seed}, {text}, {order}, page {pages} of {limit}, {name}");
         assert_eq!(page.ids().collect::<Vec<_>>(), ids, "{context}");
         assert_eq!(page.next_cursor().is_some(), has_more, "{context}");
-        seen.extend(ids.iter().map(|id| (*id, key_of(&model.signals[id]))));
+        seen.extend(
+            ids.iter()
+                .map(|id| (*id, key_of(&changing.model.signals[id]))),
+        );
         pages += 1;
         cursor = page.next_cursor().cloned();
         if cursor.is_none() {
             break;
         }
-        disturb(writer, model, random);
-        let matches = model.matches(&filter);
-        kept.retain(|id, key| matches.contains(id) && key_of(&model.signals[id]) == *key);
+        changing.disturb(random);
+        let matches = changing.model.matches(&filter);
+        kept.retain(|id, key| matches.contains(id) && key_of(&changing.model.signals[id]) == *key);
     }
     let in_order = |pair: &[(SignalId, SortKey)]| order.compare_keys(pair[0].1, pair[1].1).is_lt();
     assert!(
