@@ -150,7 +150,7 @@ fn described(query: &CompanyQuery, step: SearchStep) -> (String, Option<&Conditi
             (of_condition("hasNot", index, condition), Some(condition))
         }
         SearchStep::Order => (format!("order {}", query.order()), None),
-        SearchStep::OfRecord => ("city, year and number of employees".to_owned(), None),
+        SearchStep::OfAttributes => ("city, year and number of employees".to_owned(), None),
     }
 }
 

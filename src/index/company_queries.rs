@@ -13,9 +13,6 @@ use crate::query::{
     CompanyFilter, CompanyOrder, CompanyQuery, CompanyStart, Condition, Facet, MatchedCompany,
 };
 
-/// The cost of reading the record of a company, in comparisons of a title with a phrase.
-const RECORD_COST: Cost = 16;
-
 impl Snapshot {
     /// Finds the requested page of companies, with what their conditions count.
     ///
@@ -40,7 +37,7 @@ impl Snapshot {
     ///
     /// Cost: for each condition that of a count and some nanoseconds per match, or a look-up per signal of the companies
     /// where other filters leave few; a pass over a bit per company; and a look-up per condition and signal of the
-    /// companies on the page. A city, a year or a number of employees reads the record of each company that is left.
+    /// companies on the page.
     /// The first query to a snapshot numbers its companies: a comparison per company and segment.
     pub fn companies(&self, query: &CompanyQuery, today: Date) -> Result<CompanyPage<'_>> {
         let day = query.day(today);
@@ -241,10 +238,7 @@ impl Snapshot {
             .map(|it| u64::from(it.segment.company_count()))
             .sum();
         // Numbering, the passes over sets, and a facet's values.
-        let mut per_run = companies;
-        if filter.needs_record() {
-            per_run += companies * RECORD_COST;
-        }
+        let per_run = companies;
         let conditions = filter.has().iter().chain(filter.has_not());
         // A page looks once more at the rows of its companies, and the order may count all signals.
         let passes = 2 * (filter.has().len() + filter.has_not().len() + 1) as u64;

@@ -1,5 +1,8 @@
 //! Finds the companies that fulfil a filter: sets by facets and conditions first, then names and records one by one.
 
+use std::ops::RangeInclusive;
+
+use smallvec::SmallVec;
 use time::Date;
 
 use super::company_matches::MatchesByCompany;
@@ -7,9 +10,10 @@ use super::company_ranks::CompanyRanks;
 use super::company_set::CompanySet;
 use super::snapshot::Snapshot;
 use crate::Result;
-use crate::encoding::row::CompanyNumber;
+use crate::encoding::column::Column;
+use crate::encoding::row::{CompanyNumber, Row};
 use crate::query::{CompanyFilter, CompanyKey, CompanyOrder, Facet, Filter, value_of_count};
-use crate::segment::TextField;
+use crate::segment::{CompanyAttributes, TextField};
 use crate::signal::Company;
 
 /// A filter under evaluation on a snapshot.
@@ -45,7 +49,7 @@ pub(super) enum SearchStep {
     /// Counting what the order needs, without a condition.
     Order,
     /// City, year and number of employees.
-    OfRecord,
+    OfAttributes,
 }
 
 /// Observes the steps of a search.
@@ -97,11 +101,11 @@ impl<'s> CompanySearch<'s> {
             self.narrow_by_name(&mut set, &filter.company)?;
             observer.ran(SearchStep::OfCompany, None, &set);
         }
-        let values = self.narrow_by_conditions(&mut set, filter, order, observer)?;
-        if filter.needs_record() {
-            set.retain(|number| Ok(filter.matches_record(&self.record(number)?)))?;
-            observer.ran(SearchStep::OfRecord, None, &set);
+        if filter.has_attributes() {
+            self.narrow_by_attributes(&mut set, filter)?;
+            observer.ran(SearchStep::OfAttributes, None, &set);
         }
+        let values = self.narrow_by_conditions(&mut set, filter, order, observer)?;
         Ok(FoundCompanies { set, order, values })
     }
 
@@ -113,7 +117,7 @@ impl<'s> CompanySearch<'s> {
         order: CompanyOrder,
         observer: &mut impl SearchObserver,
     ) -> Result<Option<MatchesByCompany>> {
-        let is_narrowed = !filter.company.is_empty();
+        let is_narrowed = !filter.company.is_empty() || filter.has_attributes();
         let counts_first = order != CompanyOrder::Slug;
         let with_days = order == CompanyOrder::LatestMatch;
         let mut values = None;
@@ -220,6 +224,30 @@ impl<'s> CompanySearch<'s> {
         Ok(())
     }
 
+    /// Applies city, year and number of employees.
+    fn narrow_by_attributes(&self, set: &mut CompanySet, filter: &CompanyFilter) -> Result<()> {
+        let segments = &self.snapshot.segments;
+        let ranges = segments.iter().map(|handle| {
+            let attributes = handle.segment.company_attributes()?;
+            Ok(attribute_ranges(attributes, filter))
+        });
+        let ranges: Vec<AttributeRanges<'_>> = ranges.collect::<Result<_>>()?;
+        if let ([ranges], true) = (&ranges[..], self.numbers.are_of_first()) {
+            ranges
+                .iter()
+                .for_each(|(codes, range)| set.keep_in_range(*codes, range));
+            return Ok(());
+        }
+        set.retain(|number| {
+            let (index, company) = self.numbers.record(number);
+            let is_within = |(codes, range): &AttributeRange<'_>| {
+                // A column of companies has the encoding of one of rows.
+                range.contains(&codes.get(Row(company.0)))
+            };
+            Ok(ranges[index].iter().all(is_within))
+        })
+    }
+
     /// Reads the companies of a set that no posting of companies by value lists.
     pub(super) fn visit_without_rows(
         &self,
@@ -294,6 +322,31 @@ impl<'s> CompanySearch<'s> {
         let (index, company) = self.numbers.record(number);
         self.snapshot.segments[index].segment.company(company)
     }
+}
+
+/// A column, and the codes that are wanted.
+type AttributeRange<'s> = (Column<'s>, RangeInclusive<u32>);
+type AttributeRanges<'s> = SmallVec<[AttributeRange<'s>; 3]>;
+
+/// The codes that a filter wants of the columns that it is on.
+fn attribute_ranges<'s>(
+    attributes: &CompanyAttributes<'s>,
+    filter: &CompanyFilter,
+) -> AttributeRanges<'s> {
+    let mut ranges = SmallVec::new();
+    if let Some(city) = &filter.city {
+        let column = attributes.cities;
+        ranges.push((column.codes(), column.codes_of(city)));
+    }
+    for (column, bounds) in [
+        (attributes.founded, filter.founded),
+        (attributes.employees, filter.employees),
+    ] {
+        if bounds.is_some() {
+            ranges.push((column.codes(), column.codes_of(bounds.min, bounds.max)));
+        }
+    }
+    ranges
 }
 
 impl FoundCompanies {

@@ -1,5 +1,10 @@
 //! Sets of the companies of a snapshot: a bit for each.
 
+use std::ops::RangeInclusive;
+
+use crate::encoding::column::Column;
+use crate::encoding::row::Row;
+
 /// A set of companies, by their numbers in the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CompanySet {
@@ -66,6 +71,12 @@ impl CompanySet {
             }
         }
         Ok(())
+    }
+
+    /// Keeps the companies whose code in a column of all companies is within a range.
+    pub(super) fn keep_in_range(&mut self, codes: Column<'_>, range: &RangeInclusive<u32>) {
+        // A column of companies has the encoding of one of rows.
+        codes.keep_in_ranges(Row(0), std::slice::from_ref(range), &mut self.words);
     }
 
     /// The number of companies in the set.

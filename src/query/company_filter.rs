@@ -42,8 +42,8 @@ pub struct CompanyFilter {
 /// NumberBounds of a number, both inclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NumberBounds {
-    pub(super) min: Option<i64>,
-    pub(super) max: Option<i64>,
+    pub(crate) min: Option<i64>,
+    pub(crate) max: Option<i64>,
 }
 
 impl NumberBounds {
@@ -119,7 +119,7 @@ impl CompanyFilter {
     }
 
     /// Whether city, year and number of employees are as required.
-    pub(crate) fn matches_record(&self, company: &Company<'_>) -> bool {
+    fn matches_record(&self, company: &Company<'_>) -> bool {
         self.matches_city(company.city.as_deref())
             && self.founded.contain(company.founded_year)
             && self.employees.contain(company.employees)
@@ -132,8 +132,8 @@ impl CompanyFilter {
         city.is_some_and(|city| *text::fold_value(city) == **key)
     }
 
-    /// Whether there is a filter that only the record of a company tells.
-    pub(crate) fn needs_record(&self) -> bool {
+    /// Whether there is a filter by city, year or number of employees.
+    pub(crate) fn has_attributes(&self) -> bool {
         self.city.is_some() || self.founded.is_some() || self.employees.is_some()
     }
 

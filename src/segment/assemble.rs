@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
-use super::builder::SegmentBuilder;
+use super::builder::{PendingAttributes, SegmentBuilder};
 use super::commits::sort_tombstones;
+use super::company_attributes::coded;
 use super::field::{Field, TITLE_POSTINGS};
 use super::finish_progress::{FinishProgress, FinishStep};
 use super::format::SegmentWriter;
@@ -338,7 +339,41 @@ impl<W: Write> Assembly<W> {
         write_linear_frames(output, Field::CompanyName, ends)?;
         output.section(SectionKind::Labels, Field::CompanyName, &names.bytes)?;
         write_linear_frames(output, Field::CompanyRecord, records)?;
+        self.write_attributes()?;
         self.write_company_rows()
+    }
+
+    /// Writes the columns of cities, founding years and numbers of employees.
+    fn write_attributes(&mut self) -> Result<()> {
+        let keys = self.builder.cities.strings();
+        let cities = self.attributes(|it| it.city.map(|key| keys.bytes(key as usize)));
+        let (keys, codes) = coded(&cities);
+        let mut strings = StringSections::default();
+        keys.iter().try_for_each(|key| strings.push(key))?;
+        let bytes = column::encode(&codes, keys.len());
+        let sections = [SectionKind::KeyEnds, SectionKind::Keys];
+        self.write_strings(sections, Field::City, &strings)?;
+        let output = &mut self.builder.output;
+        output.section(SectionKind::Codes, Field::City, &bytes)?;
+        let founded = self.attributes(|it| it.founded);
+        let employees = self.attributes(|it| it.employees);
+        for (field, numbers) in [(Field::FoundedYear, founded), (Field::Employees, employees)] {
+            let (values, codes) = coded(&numbers);
+            let bytes = column::encode(&codes, values.len());
+            let output = &mut self.builder.output;
+            output.section(SectionKind::Integers, field, &values)?;
+            output.section(SectionKind::Codes, field, &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// By company number: what `of` says of its attributes.
+    fn attributes<T>(&self, of: impl Fn(&PendingAttributes) -> T) -> Vec<T> {
+        let arrivals = self.company_order.iter();
+        let companies = &self.builder.companies;
+        arrivals
+            .map(|&arrival| of(&companies[arrival as usize].attributes))
+            .collect()
     }
 
     fn write_company_rows(&mut self) -> Result<()> {

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use super::assemble::{self, RecordOrder};
 use super::commits::{Commits, Tombstone};
+use super::company_attributes::city_key;
 use super::compress::COMPRESSED_FROM;
 use super::field::{Field, TextField};
 use super::finish_progress::{FinishProgress, FinishStep};
@@ -41,6 +42,8 @@ pub(crate) struct SegmentBuilder<W> {
     pub(super) labels: [Interner; Facet::ALL.len()],
     pub(super) title_terms: Interner,
     pub(super) name_terms: Interner,
+    /// The keys of cities.
+    pub(super) cities: Interner,
     /// Deleted signals, in any order.
     pub(super) tombstones: Vec<Tombstone>,
     id_max: Option<SignalId>,
@@ -61,6 +64,16 @@ pub(super) struct PendingCompany {
     pub(super) name_key: Box<str>,
     pub(super) name_tokens: Box<[u32]>,
     pub(super) facets: FacetLabels,
+    pub(super) attributes: PendingAttributes,
+}
+
+/// What an added company has of [`CompanyAttributes`](super::company_attributes::CompanyAttributes).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PendingAttributes {
+    /// The number of the key of its city.
+    pub(super) city: Option<u32>,
+    pub(super) founded: Option<i64>,
+    pub(super) employees: Option<i64>,
 }
 
 /// Adding this to an amount turns negative zero into positive zero and changes no other amount, because both
@@ -86,6 +99,7 @@ impl<W: Write> SegmentBuilder<W> {
             labels: Default::default(),
             title_terms: Interner::default(),
             name_terms: Interner::default(),
+            cities: Interner::default(),
             tombstones: Vec::new(),
             id_max: None,
             ids: None,
@@ -110,12 +124,19 @@ impl<W: Write> SegmentBuilder<W> {
             &mut name_tokens,
         )?;
         let facets = self.intern_labels(|facet| facet.company_label(company))?;
+        let city = company.city.as_deref().map(city_key);
+        let city = city.map(|key| self.cities.intern(&key)).transpose()?;
         let pending = PendingCompany {
             record,
             name: company.name.as_ref().into(),
             name_key: CompanyName::new(&company.name).key().into(),
             name_tokens: name_tokens.into(),
             facets,
+            attributes: PendingAttributes {
+                city,
+                founded: company.founded_year,
+                employees: company.employees,
+            },
         };
         self.push_company(&company.slug, pending)
     }

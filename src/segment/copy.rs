@@ -6,7 +6,7 @@
 
 use std::io::Write;
 
-use super::builder::{PendingCompany, SegmentBuilder};
+use super::builder::{PendingAttributes, PendingCompany, SegmentBuilder};
 use super::interner::Interner;
 use super::pending::{FacetLabels, PendingSignal};
 use super::record::Stored;
@@ -81,9 +81,24 @@ impl<W: Write> SegmentBuilder<W> {
             name_key: segment.company_keys()?.name_key(company).into(),
             name_tokens: name_tokens.into(),
             facets: self.copy_labels(source, row, true)?,
+            attributes: self.copy_attributes(segment, company)?,
         };
         let slug = segment.company_keys()?.slug(company);
         self.push_company(slug, pending).map(drop)
+    }
+
+    fn copy_attributes(
+        &mut self,
+        segment: &Segment,
+        company: CompanyNumber,
+    ) -> Result<PendingAttributes> {
+        let attributes = segment.company_attributes()?;
+        let city = attributes.cities.get(company);
+        Ok(PendingAttributes {
+            city: city.map(|key| self.cities.intern(key)).transpose()?,
+            founded: attributes.founded.get(company),
+            employees: attributes.employees.get(company),
+        })
     }
 
     /// Adds a signal of another segment; a later one with the same id replaces it.

@@ -35,6 +35,12 @@ pub(crate) enum Field {
     FirstCommit,
     /// The commit that last wrote the signal or its company, by row.
     LastCommit,
+    /// The company's city: keys and a column, by company.
+    City,
+    /// The year in which the company was founded: years and a column, by company.
+    FoundedYear,
+    /// The company's number of employees: numbers and a column, by company.
+    Employees,
     /// For sections that belong to no field.
     None,
 }
@@ -84,6 +90,9 @@ impl Field {
             Field::FirstCommit => after_facets + 10,
             Field::LastCommit => after_facets + 11,
             Field::CompanyRecord => after_facets + 12,
+            Field::City => after_facets + 13,
+            Field::FoundedYear => after_facets + 14,
+            Field::Employees => after_facets + 15,
             Field::None => 0xFFFF,
         }
     }

@@ -42,6 +42,8 @@ pub(super) enum Part {
     CompanyKeys,
     /// Names for display.
     CompanyNames,
+    /// City, founding year and number of employees of each company.
+    CompanyAttributes,
     /// The company of each row.
     CompanyColumn,
     /// The rows of each company.
@@ -70,6 +72,7 @@ impl Part {
             Amounts,
             CompanyKeys,
             CompanyNames,
+            CompanyAttributes,
             CompanyColumn,
             CompanyRows,
             RecordStarts,
@@ -111,6 +114,7 @@ impl Part {
             Field::Title | Field::Name => text_field(field).map(Part::Terms),
             Field::CompanyKey => Some(Part::CompanyKeys),
             Field::CompanyName => Some(Part::CompanyNames),
+            Field::City | Field::FoundedYear | Field::Employees => Some(Part::CompanyAttributes),
             Field::Date => Some(Part::Dates),
             Field::Amount => Some(Part::Amounts),
             Field::TitlePair => Some(Part::Pairs),
@@ -141,7 +145,8 @@ impl Part {
             Part::RecordStarts => 14,
             Part::Commits => 15,
             Part::WordOrder => 16,
-            Part::FacetColumn(facet) => 17 + facet as u32,
+            Part::CompanyAttributes => 17,
+            Part::FacetColumn(facet) => 18 + facet as u32,
         };
         1 << number
     }

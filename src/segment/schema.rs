@@ -53,6 +53,7 @@ pub(crate) enum SectionKind {
     Tombstones,
     Checkpoints,
     WordOrder,
+    Integers,
 }
 
 use SectionKind as Kind;
@@ -96,7 +97,7 @@ pub(crate) enum Count {
 }
 
 /// All sections; the row of a kind is at the index of its number.
-pub(crate) const SECTIONS: [Section; 34] = [
+pub(crate) const SECTIONS: [Section; 35] = [
     row(
         Kind::FrameOfReference,
         &NUMBERS,
@@ -141,20 +142,14 @@ pub(crate) const SECTIONS: [Section; 34] = [
     ),
     row(
         Kind::KeyEnds,
-        &DICTIONARIES,
+        &KEYED,
         4,
         Count::Values,
-        "the end of a key of a dictionary. Keys of facets are sorted; those of texts are the terms by \
-         number, those of companies the slugs by number, sorted, and after them the keys of names by \
-         number",
+        "the end of a key of a dictionary. Keys of facets and of cities are sorted; those of texts are the \
+         terms by number, those of companies the slugs by number, sorted, and after them the keys of names \
+         by number",
     ),
-    row(
-        Kind::Keys,
-        &DICTIONARIES,
-        1,
-        Count::Any,
-        "the bytes of the keys",
-    ),
+    row(Kind::Keys, &KEYED, 1, Count::Any, "the bytes of the keys"),
     row(
         Kind::LabelEnds,
         FACET_FIELDS,
@@ -174,7 +169,7 @@ pub(crate) const SECTIONS: [Section; 34] = [
         &COLUMNS,
         1,
         Count::Any,
-        "a column: the code of each row in 1, 2 or 4 bytes, as the number of values \
+        "a column: the code of each row, or of each company, in 1, 2 or 4 bytes, as the number of values \
          needs. 0 is none; *n* is the value at index *n* − 1. A facet of at most 15 \
          values has a nibble column: two codes a byte, the lower half first; one without values \
          has no bytes",
@@ -345,6 +340,13 @@ pub(crate) const SECTIONS: [Section; 34] = [
         Count::Values,
         "the number of a term, by ascending bytes of the terms",
     ),
+    row(
+        Kind::Integers,
+        &[Field::FoundedYear, Field::Employees],
+        8,
+        Count::Any,
+        "a number of companies, with a sign, ascending: the values of the column",
+    ),
 ];
 
 const NO_FIELD: &[Field] = &[Field::None];
@@ -358,9 +360,19 @@ const LINEAR: [Field; 3] = [
 ];
 const DICTIONARIES: [Field; FACETS + 3] =
     facets_and(&[Field::Title, Field::Name, Field::CompanyKey]);
+/// Those whose keys are found by a hash index, and cities, which are few.
+const KEYED: [Field; FACETS + 4] =
+    facets_and(&[Field::Title, Field::Name, Field::CompanyKey, Field::City]);
 const FACET_FIELDS: &[Field] = &facets_and::<FACETS>(&[]);
 const LABELLED: [Field; FACETS + 1] = facets_and(&[Field::CompanyName]);
-const COLUMNS: [Field; FACETS + 3] = facets_and(&[Field::Date, Field::Amount, Field::Company]);
+const COLUMNS: [Field; FACETS + 6] = facets_and(&[
+    Field::Date,
+    Field::Amount,
+    Field::Company,
+    Field::City,
+    Field::FoundedYear,
+    Field::Employees,
+]);
 
 const FACETS: usize = Facet::ALL.len();
 

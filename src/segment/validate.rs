@@ -52,6 +52,7 @@ impl Segment {
             // A string with invalid bounds or without valid UTF-8 reads as empty.
             Part::CompanyKeys => views.company_keys.0.index.validate_shape(),
             Part::CompanyNames => views.company_names.validate_shape(),
+            Part::CompanyAttributes => views.company_attributes.validate(),
             Part::CompanyColumn => self.validate_company_column(),
             Part::CompanyRows => self.validate_company_rows(),
             Part::RecordStarts => {

@@ -81,6 +81,10 @@ impl Segment {
             self.company_keys()?.name_key(number) == CompanyName::new(&company.name).key(),
             "it is found by another name",
         )?;
+        rule(
+            self.company_attributes()?.are_of(number, &company),
+            "its city, year or number of employees is another",
+        )?;
         let rows = self.company_rows(number)?;
         let expected = match rows {
             [] => Vec::new(),

@@ -11,6 +11,7 @@ use self_cell::self_cell;
 use super::TextField;
 use super::commits::CommitViews;
 use super::companies::{CompanyKeys, RowsByCompany};
+use super::company_attributes::{CityColumn, CompanyAttributes, NumberColumn};
 use super::field::{
     Field, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS, company_field,
 };
@@ -102,6 +103,7 @@ pub(super) struct Views<'a> {
     pub(super) amounts: &'a [f64],
     pub(super) company_keys: CompanyKeys<'a>,
     pub(super) company_names: FramedStrings<'a>,
+    pub(super) company_attributes: CompanyAttributes<'a>,
     pub(super) rows_by_company: RowsByCompany<'a>,
     pub(super) company_column: Column<'a>,
     pub(super) company_records: LinearFrames<'a>,
@@ -146,6 +148,7 @@ impl<'a> Views<'a> {
                 ends: sections.linear(Field::CompanyName)?,
                 bytes: sections.get(SectionKind::Labels, Field::CompanyName),
             },
+            company_attributes: sections.company_attributes()?,
             rows_by_company: RowsByCompany {
                 starts: sections.get(SectionKind::CompanyStarts, Field::Company),
                 rows: sections.get(SectionKind::CompanyRows, Field::Company),
@@ -351,6 +354,24 @@ impl<'a, 't> Sections<'a, 't> {
 
     fn column(&self, field: Field) -> Result<Column<'a>> {
         Column::new(self.get(SectionKind::Codes, field), self.table.rows)
+    }
+
+    fn company_attributes(&self) -> Result<CompanyAttributes<'a>> {
+        let codes = |field| Column::new(self.get(SectionKind::Codes, field), self.table.companies);
+        let numbers = |field| {
+            Ok(NumberColumn {
+                codes: codes(field)?,
+                numbers: self.get(SectionKind::Integers, field),
+            })
+        };
+        Ok(CompanyAttributes {
+            cities: CityColumn {
+                codes: codes(Field::City)?,
+                keys: self.strings([SectionKind::KeyEnds, SectionKind::Keys], Field::City),
+            },
+            founded: numbers(Field::FoundedYear)?,
+            employees: numbers(Field::Employees)?,
+        })
     }
 
     fn ordered(&self, field: Field) -> Result<OrderedColumn<'a>> {
