@@ -47,7 +47,7 @@ fn nearest(digits: &impl std::fmt::Display, exponent: i32) -> f64 {
 }
 
 /// The number of hundredths of an amount if these are its shortest decimal.
-fn hundredths(amount: f64) -> Option<u64> {
+pub(crate) fn hundredths(amount: f64) -> Option<u64> {
     let rounded = (amount * 100.0).round();
     // Both numbers are exact, so the quotient is the double nearest to the decimal.
     (rounded < HUNDREDTHS_MAX && rounded / 100.0 == amount).then_some(rounded as u64)
@@ -96,7 +96,7 @@ impl DecimalSum {
 }
 
 /// The double nearest to a number of hundredths.
-fn rounded_hundredths(hundredths: i128) -> f64 {
+pub(crate) fn rounded_hundredths(hundredths: i128) -> f64 {
     // Up to 2⁵³ the integer is exact, so that the division rounds once.
     if hundredths <= 1 << f64::MANTISSA_DIGITS {
         return hundredths as f64 / 100.0;

@@ -15,6 +15,7 @@ mod partial;
 mod ranking;
 
 pub use answer::{AggregateGroup, AggregateTotals, Aggregates, AmountFigures, Figures, KeyValue};
+pub(crate) use decimal::{hundredths, rounded_hundredths};
 pub(crate) use measure::{measured_amounts, sum_of_bits};
 pub(crate) use partial::check_groups;
 pub(crate) use ranking::needs_sum;

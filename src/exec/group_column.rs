@@ -48,6 +48,23 @@ pub(crate) enum GroupColumnValues<'a> {
     Companies,
 }
 
+impl<'a> GroupColumnValues<'a> {
+    /// The values of a segment's column.
+    ///
+    /// # Errors
+    /// The days are damaged.
+    pub(crate) fn of(segment: &'a Segment, by: GroupBy) -> Result<GroupColumnValues<'a>> {
+        Ok(match by {
+            GroupBy::Time(unit) => {
+                let periods = segment.periods(unit)?.iter();
+                GroupColumnValues::Periods(periods.map(|coded| coded.period).collect())
+            }
+            GroupBy::Facet(facet) => GroupColumnValues::Facet(segment.facet(facet)),
+            GroupBy::Company => GroupColumnValues::Companies,
+        })
+    }
+}
+
 impl<'a> GroupColumn<'a> {
     /// The column of a segment.
     ///
@@ -69,9 +86,7 @@ impl<'a> GroupColumn<'a> {
                     by_row_code: Some(by_row_code),
                     row_codes: days as u32 + 1,
                     len: coded.len() as u32 + 1,
-                    values: GroupColumnValues::Periods(
-                        coded.iter().map(|coded| coded.period).collect(),
-                    ),
+                    values: GroupColumnValues::of(segment, by)?,
                 }
             }
             GroupBy::Facet(facet) => {
@@ -81,7 +96,7 @@ impl<'a> GroupColumn<'a> {
                     by_row_code: None,
                     row_codes: view.len() as u32 + 1,
                     len: view.len() as u32 + 1,
-                    values: GroupColumnValues::Facet(view),
+                    values: GroupColumnValues::of(segment, by)?,
                 }
             }
             GroupBy::Company => GroupColumn {
@@ -89,7 +104,7 @@ impl<'a> GroupColumn<'a> {
                 by_row_code: None,
                 row_codes: segment.company_count() + 1,
                 len: segment.company_count() + 1,
-                values: GroupColumnValues::Companies,
+                values: GroupColumnValues::of(segment, by)?,
             },
         })
     }
@@ -222,6 +237,55 @@ fn extend<T: Copy + Into<u32>>(column: &[T], offsets: &[u16], codes: &mut Vec<u3
 /// A column as it is, for amounts and companies.
 pub(crate) fn read_column(column: Column<'_>, block: u32, offsets: &[u16], codes: &mut Vec<u32>) {
     read_codes(RowCodes::Column(column), block, offsets, codes);
+}
+
+/// Replaces `kept` by the offsets of a block whose rows have a value, and `codes` by their codes.
+pub(crate) fn read_values(
+    column: Column<'_>,
+    block: u32,
+    offsets: &[u16],
+    kept: &mut Vec<u16>,
+    codes: &mut Vec<u32>,
+) {
+    kept.resize(offsets.len(), 0);
+    codes.resize(offsets.len(), NO_CODE);
+    let (mut len, mut offset) = (0, offsets.iter());
+    // Without a branch: the next row overwrites one without a value.
+    for_each_code(column, block, offsets, |code| {
+        if let Some(&offset) = offset.next() {
+            kept[len] = offset;
+            codes[len] = code;
+            len += usize::from(code != NO_CODE);
+        }
+    });
+    kept.truncate(len);
+    codes.truncate(len);
+}
+
+/// Calls `visit` with the code of each of some rows of a block. Each width has a loop of its own.
+#[inline(always)]
+pub(crate) fn for_each_code(
+    column: Column<'_>,
+    block: u32,
+    offsets: &[u16],
+    mut visit: impl FnMut(u32),
+) {
+    let first = Row::of(block, 0).index();
+    let offsets = offsets.iter().map(|&offset| usize::from(offset));
+    match column {
+        Column::One(codes) => {
+            let codes = &codes[first..];
+            offsets.for_each(|offset| visit(codes[offset].into()));
+        }
+        Column::Two(codes) => {
+            let codes = &codes[first..];
+            offsets.for_each(|offset| visit(codes[offset].into()));
+        }
+        Column::Four(codes) => {
+            let codes = &codes[first..];
+            offsets.for_each(|offset| visit(codes[offset]));
+        }
+    }
 }
 
 impl LiveSegment<'_> {

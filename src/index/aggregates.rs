@@ -2,16 +2,17 @@
 
 use time::Date;
 
+use super::cell_sums::CellSums;
 use super::group_table::{ByCombination, GroupTable, NO_CELL, SegmentColumnsBy, cells_of};
 use super::group_values::GroupValues;
 use super::measuring::{CellAmounts, SegmentCells, count_companies, counted};
 use super::snapshot::Snapshot;
 use crate::Result;
 use crate::aggregate::{
-    AggregateGroup, AggregateTotals, Aggregates, Figures, KeyValue, PartialAggregates,
-    PartialGroup, check_groups, measured_amounts, needs_sum, sum_of_bits,
+    AggregateGroup, AggregateTotals, Aggregates, AmountFigures, Figures, KeyValue,
+    PartialAggregates, PartialGroup, check_groups, measured_amounts, needs_sum, sum_of_bits,
 };
-use crate::exec::{GroupColumn, MatchedRows, Observer, Unobserved};
+use crate::exec::{GroupColumnValues, MatchedRows, Observer, Unobserved};
 use crate::plan::{Cost, cost};
 use crate::query::{AggregateOrder, AggregateQuery, GroupBy, Measure};
 
@@ -152,6 +153,42 @@ struct CountedSegment<'s> {
     matched: MatchedRows,
 }
 
+/// The amounts of cells: added up where that is enough, or all of them.
+enum MeasuredAmounts {
+    Summed(CellSums),
+    Listed(CellAmounts),
+}
+
+impl MeasuredAmounts {
+    fn of_cell(&mut self, query: &AggregateQuery, cell: usize) -> Vec<AmountFigures> {
+        match self {
+            MeasuredAmounts::Summed(sums) => sums.of_cell(query, cell),
+            MeasuredAmounts::Listed(amounts) => amounts.of_cell(cell, |currency, bits| {
+                measured_amounts(query, currency, bits)
+            }),
+        }
+    }
+
+    fn of_all(&self, query: &AggregateQuery) -> Vec<AmountFigures> {
+        match self {
+            MeasuredAmounts::Summed(sums) => sums.of_all(query),
+            MeasuredAmounts::Listed(amounts) => {
+                amounts.of_all(|currency, bits| measured_amounts(query, currency, bits))
+            }
+        }
+    }
+
+    /// The sum of a cell of a query whose amounts are of one currency.
+    fn sum_of_cell(&mut self, cell: usize) -> Option<f64> {
+        match self {
+            MeasuredAmounts::Summed(sums) => sums.sum_of_cell(cell),
+            MeasuredAmounts::Listed(amounts) => {
+                amounts.of_cell(cell, |_, bits| sum_of_bits(bits)).pop()
+            }
+        }
+    }
+}
+
 /// The groups that are shown, in order, and whether there are more.
 struct Ranking {
     shown: Vec<u32>,
@@ -198,8 +235,8 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
         let by = self.query.by()[0];
         for (index, handle) in self.snapshot.segments.iter().enumerate() {
             if let Some(counts) = handle.live().stored_groups(by)? {
-                let column = GroupColumn::of(&handle.segment, by)?;
-                self.table.add_stored(index, &column, &counts);
+                let values = GroupColumnValues::of(&handle.segment, by)?;
+                self.table.add_stored(index, &values, &counts);
             }
         }
         Ok(())
@@ -240,6 +277,16 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
 
     fn amounts(&self, cells: &[u32], len: usize) -> Result<CellAmounts> {
         CellAmounts::collect(&self.snapshot.segments, &self.cells(cells), len)
+    }
+
+    /// The amounts of cells, added up where that is all a query needs.
+    fn measured(&self, cells: &[u32], len: usize) -> Result<MeasuredAmounts> {
+        let (segments, matches) = (&self.snapshot.segments, self.cells(cells));
+        let sums = CellSums::collect(self.query, segments, &matches, len)?;
+        Ok(match sums {
+            Some(sums) => MeasuredAmounts::Summed(sums),
+            None => MeasuredAmounts::Listed(CellAmounts::collect(segments, &matches, len)?),
+        })
     }
 
     /// The number of companies of each cell but the last, and that of all matches.
@@ -284,9 +331,10 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
         let mut all = None;
         let mut sums = Vec::new();
         if needs_sum(self.query) && is_grouped {
-            let mut amounts = self.amounts(&self.all_cells(), groups + 1)?;
-            let sum = |group| amounts.of_cell(group, |_, bits| sum_of_bits(bits)).pop();
-            sums = (0..groups).map(sum).collect();
+            let mut amounts = self.measured(&self.all_cells(), groups + 1)?;
+            sums = (0..groups)
+                .map(|group| amounts.sum_of_cell(group))
+                .collect();
             all = Some(amounts);
         }
         let ranking = if is_grouped {
@@ -306,17 +354,13 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
         let mut amounts = match all {
             _ if !self.query.has_amounts() => None,
             Some(amounts) => Some(amounts),
-            None => Some(self.amounts(&cells, len)?),
+            None => Some(self.measured(&cells, len)?),
         };
         let (companies, all_companies) = self.companies(&cells, len)?;
         let mut shown = Vec::with_capacity(ranking.shown.len());
         for (cell, &group) in ranking.shown.iter().enumerate() {
             let slot = if by_group { group as usize } else { cell };
-            let measure = |amounts: &mut CellAmounts| {
-                amounts.of_cell(slot, |currency, bits| {
-                    measured_amounts(self.query, currency, bits)
-                })
-            };
+            let measure = |amounts: &mut MeasuredAmounts| amounts.of_cell(self.query, slot);
             shown.push(AggregateGroup {
                 key: self.key(group)?,
                 figures: Figures {
@@ -326,9 +370,7 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
                 },
             });
         }
-        let measure = |amounts: &CellAmounts| {
-            amounts.of_all(|currency, bits| measured_amounts(self.query, currency, bits))
-        };
+        let measure = |amounts: &MeasuredAmounts| amounts.of_all(self.query);
         Ok(Aggregates {
             groups: shown,
             truncated: ranking.truncated,

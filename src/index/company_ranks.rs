@@ -201,6 +201,12 @@ impl CompanyRanks {
         Ok(self.without_rows.get_or_init(|| without))
     }
 
+    /// The numbers of the companies of a segment, greater than all others for those that are not live; `None` if they are
+    /// those of the snapshot.
+    pub(crate) fn numbers_of(&self, segment: usize) -> Option<&[u32]> {
+        self.segments[segment].numbers.as_deref()
+    }
+
     /// Whether the numbers of a segment are those of the snapshot.
     pub(crate) fn are_of_segment(&self, segment: usize) -> bool {
         self.segments[segment].numbers.is_none()

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::group_values::{GroupValues, MISSING};
 use crate::Result;
 use crate::aggregate::check_groups;
-use crate::exec::{GroupColumn, MatchedRows};
+use crate::exec::{GroupColumn, GroupColumnValues, MatchedRows};
 use crate::query::AggregateQuery;
 use crate::query::limits::GROUPED_BY_MAX;
 use crate::segment::Segment;
@@ -217,9 +217,14 @@ impl<'s> GroupTable<'s> {
     }
 
     /// Adds the stored counts of a segment, by code of its only column.
-    pub(super) fn add_stored(&mut self, segment: usize, column: &GroupColumn<'s>, counts: &[u64]) {
+    pub(super) fn add_stored(
+        &mut self,
+        segment: usize,
+        values: &GroupColumnValues<'s>,
+        counts: &[u64],
+    ) {
         for (code, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let number = self.values[0].number(segment, &column.values, code as u32);
+            let number = self.values[0].number(segment, values, code as u32);
             self.add_group([number, MISSING], count);
         }
     }

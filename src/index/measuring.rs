@@ -11,7 +11,7 @@ use super::live::SegmentHandle;
 use crate::Result;
 use crate::aggregate::AmountCount;
 use crate::encoding::row::CompanyNumber;
-use crate::exec::{GroupColumn, MatchedRows, read_column};
+use crate::exec::{GroupColumn, MatchedRows, for_each_code, read_column};
 use crate::query::{Facet, GroupBy};
 use crate::signal::Currency;
 
@@ -206,7 +206,7 @@ pub(super) fn counted(currency: Option<Currency>, bits: &mut [u64]) -> Vec<Amoun
 }
 
 /// The currencies of all segments, ascending, and then none.
-fn currencies_of(segments: &[SegmentHandle]) -> Vec<Option<Currency>> {
+pub(super) fn currencies_of(segments: &[SegmentHandle]) -> Vec<Option<Currency>> {
     let labels = segments
         .iter()
         .flat_map(|handle| handle.segment.facet_labels(Facet::FundingCurrency));
@@ -219,7 +219,7 @@ fn currencies_of(segments: &[SegmentHandle]) -> Vec<Option<Currency>> {
 }
 
 /// The number of the currency of each code of a segment.
-fn currency_numbers<'l>(
+pub(super) fn currency_numbers<'l>(
     labels: impl Iterator<Item = &'l str>,
     currencies: &[Option<Currency>],
 ) -> Vec<u32> {
@@ -246,6 +246,10 @@ pub(super) fn count_companies(
     matches: &[SegmentCells<'_, '_>],
     cells: usize,
 ) -> Result<(Vec<u64>, u64)> {
+    // Only the last cell: a byte for each company, which is set faster than a bit.
+    if cells < 2 {
+        return Ok((Vec::new(), count_all_companies(ranks, segments, matches)?));
+    }
     let mut all = vec![0_u64; (ranks.len() as usize + 1).div_ceil(64)];
     let mut sets = CompanySets::new(cells, ranks.len() + 1);
     for (index, (handle, matched)) in segments.iter().zip(matches).enumerate() {
@@ -258,10 +262,6 @@ pub(super) fn count_companies(
                 let company = ranks.number_or_len(index, CompanyNumber::of_code(*code));
                 all[company as usize / 64] |= 1 << (company % 64);
                 *code = company;
-            }
-            // Only the last cell: all of it is in `all`.
-            if cells < 2 {
-                return;
             }
             let mut companies = codes.iter();
             matched
@@ -276,6 +276,32 @@ pub(super) fn count_companies(
     }
     let all = all.iter().map(|word| u64::from(word.count_ones())).sum();
     Ok((sets.counts(), all))
+}
+
+/// How many different companies the matches are of.
+fn count_all_companies(
+    ranks: &CompanyRanks,
+    segments: &[SegmentHandle],
+    matches: &[SegmentCells<'_, '_>],
+) -> Result<u64> {
+    let len = ranks.len() as usize;
+    let mut has_match = vec![0_u8; len + 1];
+    for (index, (handle, matched)) in segments.iter().zip(matches).enumerate() {
+        let column = handle.segment.company_column()?;
+        let numbers = ranks.numbers_of(index);
+        matched
+            .matched
+            .for_each_block(|block, offsets| match numbers {
+                None => for_each_code(column, block, offsets, |code| {
+                    has_match[code as usize - 1] = 1;
+                }),
+                Some(numbers) => for_each_code(column, block, offsets, |code| {
+                    let number = numbers[code as usize - 1] as usize;
+                    has_match[number.min(len)] = 1;
+                }),
+            });
+    }
+    Ok(has_match.iter().map(|&has| u64::from(has)).sum())
 }
 
 /// A set of companies for each cell.

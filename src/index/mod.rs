@@ -34,6 +34,7 @@ mod snapshot;
 mod check;
 
 mod builder;
+mod cell_sums;
 mod chain;
 mod commit;
 mod companies;
