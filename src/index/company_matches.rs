@@ -6,6 +6,7 @@ use super::company_ranks::CompanyRanks;
 use super::company_set::CompanySet;
 use super::snapshot::Snapshot;
 use crate::Result;
+use crate::encoding::column::Column;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::exec::CompanyCounts;
 use crate::query::dates::day_of_number;
@@ -60,7 +61,10 @@ impl MatchesByCompany {
     pub(super) fn allowed_by(&self, condition: &Condition) -> CompanySet {
         // A snapshot has fewer companies than a `u32` can count.
         let companies = self.counts.len() as u32;
-        CompanySet::where_(companies, |number| condition.allows(self.count(number)))
+        let mut allowed = CompanySet::all(companies);
+        let counts = condition.min()..=condition.max().unwrap_or(u32::MAX);
+        allowed.keep_in_range(Column::Four(&self.counts), &counts);
+        allowed
     }
 
     fn add(&mut self, number: u32, count: u32, day: Option<i32>) {

@@ -22,17 +22,11 @@ impl CompanySet {
 
     /// All `len` companies.
     pub(super) fn all(len: u32) -> CompanySet {
-        CompanySet::where_(len, |_| true)
-    }
-
-    /// The companies that pass a test.
-    pub(super) fn where_(len: u32, test: impl Fn(u32) -> bool) -> CompanySet {
         let mut set = CompanySet::none(len);
-        for (word, first) in set.words.iter_mut().zip((0..).step_by(64)) {
-            let numbers = first..len.min(first + u64::BITS);
-            *word = numbers.fold(0, |word, number| {
-                word | u64::from(test(number)) << (number - first)
-            });
+        set.words.fill(u64::MAX);
+        let after_last = len % u64::BITS;
+        if let Some(last) = set.words.last_mut().filter(|_| after_last > 0) {
+            *last = (1 << after_last) - 1;
         }
         set
     }
@@ -118,7 +112,9 @@ mod tests {
     #[test]
     fn sets_of_all_lengths_hold_what_was_put_in() {
         for len in [0, 1, 63, 64, 65, 200] {
-            let even = CompanySet::where_(len, |number| number % 2 == 0);
+            let mut even = CompanySet::all(len);
+            let counts: Vec<u32> = (0..len).map(|number| number % 2).collect();
+            even.keep_in_range(Column::Four(&counts), &(0..=0));
             let mut third = CompanySet::none(len);
             (0..len).step_by(3).for_each(|number| third.insert(number));
             assert_eq!(even.count(), u64::from(len.div_ceil(2)));

@@ -2,9 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::Segment;
 use super::ensure::ensure;
-use super::parts::Part;
 use crate::Result;
 use crate::encoding::column::{Column, NO_CODE};
 use crate::encoding::dictionary::Strings;
@@ -136,16 +134,6 @@ impl CompanyAttributes<'_> {
         self.cities.get(number) == key.as_deref()
             && self.founded.get(number) == company.founded_year
             && self.employees.get(number) == company.employees
-    }
-}
-
-impl Segment {
-    /// City, founding year and number of employees of companies.
-    ///
-    /// # Errors
-    /// Their columns are damaged.
-    pub(crate) fn company_attributes(&self) -> Result<&CompanyAttributes<'_>> {
-        Ok(&self.checked(Part::CompanyAttributes)?.company_attributes)
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use super::calendar::{Calendar, CodedPeriod};
 use super::commits::ChangeOffset;
 use super::companies::{CompanyKeys, RowsByCompany};
+use super::company_attributes::CompanyAttributes;
 use super::field::TextField;
 use super::parts::{Checked, Checks, Part};
 use super::record::{Records, Stored};
@@ -265,6 +266,14 @@ impl Segment {
     /// The keys of companies.
     pub(crate) fn company_keys(&self) -> Result<&CompanyKeys<'_>> {
         Ok(&self.checked(Part::CompanyKeys)?.company_keys)
+    }
+
+    /// City, founding year and number of employees of companies.
+    ///
+    /// # Errors
+    /// Their columns are damaged.
+    pub(crate) fn company_attributes(&self) -> Result<&CompanyAttributes<'_>> {
+        Ok(&self.checked(Part::CompanyAttributes)?.company_attributes)
     }
 
     /// Reads a row's signal and the name of its company.
