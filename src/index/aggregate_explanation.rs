@@ -7,6 +7,7 @@ use time::Date;
 
 use super::aggregates::AggregateRun;
 use super::snapshot::Snapshot;
+use super::top_companies::is_of_top_companies;
 use crate::Result;
 use crate::exec::Counting;
 use crate::plan::{Cost, ExecutionExplanation};
@@ -69,6 +70,7 @@ impl Snapshot {
         let measuring_time = started.elapsed();
         let strategy = match (run.is_stored(), query.by().len()) {
             (true, _) => "stored counts, less deleted rows",
+            _ if is_of_top_companies(query) => "all matches counted by company, the first selected",
             (_, 0) => "one pass over all matches",
             (_, 1) => "one pass over all matches, by the codes of one column",
             _ => "one pass over all matches, by the codes of two columns",

@@ -7,6 +7,7 @@ use super::group_table::{ByCombination, GroupTable, NO_CELL, SegmentColumnsBy, c
 use super::group_values::GroupValues;
 use super::measuring::{CellAmounts, SegmentCells, count_companies, counted};
 use super::snapshot::Snapshot;
+use super::top_companies::is_of_top_companies;
 use crate::Result;
 use crate::aggregate::{
     AggregateGroup, AggregateTotals, Aggregates, AmountFigures, Figures, KeyValue,
@@ -41,6 +42,9 @@ impl Snapshot {
     /// Cost: that of [`count`](Self::count) and a few nanoseconds per match and column; without a filter, counts by one
     /// unit of time or one list are stored.
     pub fn aggregate(&self, query: &AggregateQuery, today: Date) -> Result<Aggregates> {
+        if is_of_top_companies(query) {
+            return self.top_companies(query, today);
+        }
         let run = AggregateRun::<Unobserved>::new(self, query, today)?;
         run.answer()
     }

@@ -46,6 +46,11 @@ impl MatchesByCompany {
         }
     }
 
+    /// The number of matches of each company.
+    pub(super) fn counts(&self) -> &[u32] {
+        &self.counts
+    }
+
     /// The number of matches of a company.
     pub(super) fn count(&self, number: u32) -> u64 {
         self.counts[number as usize].into()

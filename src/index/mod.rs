@@ -73,6 +73,7 @@ mod source;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod top_companies;
 mod value_page;
 mod writer;
 
