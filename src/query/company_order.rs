@@ -53,9 +53,24 @@ pub struct MatchedCompany<'a> {
     pub matches: Vec<ConditionMatches>,
 }
 
-/// The position of a company in a [`CompanyOrder`].
+/// The position of a company in a [`CompanyOrder`]: its value and its slug. A page continues after one, whether or not the
+/// company still exists.
+///
+/// ```
+/// use signaldex::query::{CompanyOrder, CompanyQuery};
+/// use signaldex::sample;
+///
+/// let order = CompanyOrder::MostMatches;
+/// let query = CompanyQuery::builder().order(order).limit(2).build()?;
+/// let snapshot = sample::index()?.snapshot();
+/// let page = snapshot.companies(&query, sample::AS_OF)?;
+/// let last = order.key_of(&page.items()[1]);
+/// assert!(order.key_of(&page.items()[0]).compare(&last).is_lt());
+/// assert_eq!(Some(&query.cursor_after_key(last, sample::AS_OF)), page.next_cursor());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct CompanyKey {
+pub struct CompanyKey {
     /// Greater values come first, and none comes last. None by slug.
     pub(crate) value: Option<i64>,
     pub(crate) slug: SmolStr,
@@ -102,8 +117,8 @@ impl CompanyOrder {
         self.key_of(a).compare(&self.key_of(b))
     }
 
-    /// The key of a company. Keys compare as [`compare`](Self::compare) compares the companies.
-    pub(crate) fn key_of(self, item: &MatchedCompany<'_>) -> CompanyKey {
+    /// The key of a company. Keys [compare](CompanyKey::compare) as [`compare`](Self::compare) compares the companies.
+    pub fn key_of(self, item: &MatchedCompany<'_>) -> CompanyKey {
         let first = item.matches.first();
         let profile = &item.profile;
         let count = || first.map_or(profile.signal_count, |first| first.count);
@@ -129,8 +144,34 @@ fn value_of_date(date: Date) -> i64 {
 }
 
 impl CompanyKey {
+    /// A key of these parts, for programs that send keys to each other.
+    ///
+    /// ```
+    /// use signaldex::query::CompanyKey;
+    ///
+    /// let (most, fewer) = (CompanyKey::new(Some(3), "zeta"), CompanyKey::new(Some(2), "acme"));
+    /// assert_eq!((most.value(), most.slug()), (Some(3), "zeta"));
+    /// assert!(most.compare(&fewer).is_lt());
+    /// ```
+    pub fn new(value: Option<i64>, slug: &str) -> CompanyKey {
+        CompanyKey {
+            value,
+            slug: slug.into(),
+        }
+    }
+
+    /// The number of matches, or their latest date in days since 1970-01-01. None by slug, and without a date.
+    pub fn value(&self) -> Option<i64> {
+        self.value
+    }
+
+    /// The slug of the company.
+    pub fn slug(&self) -> &str {
+        &self.slug
+    }
+
     /// Compares two keys of one order.
-    pub(crate) fn compare(&self, other: &CompanyKey) -> Ordering {
+    pub fn compare(&self, other: &CompanyKey) -> Ordering {
         // `None` is less than any value, so it comes last in descending order.
         let by_value = other.value.cmp(&self.value);
         by_value.then_with(|| self.slug.cmp(&other.slug))

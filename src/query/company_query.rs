@@ -208,7 +208,8 @@ impl CompanyQuery {
         self.cursor_after_key(self.order.key_of(last), today)
     }
 
-    pub(crate) fn cursor_after_key(&self, last: CompanyKey, today: Date) -> CompanyCursor {
+    /// As [`cursor_after`](Self::cursor_after), after the company with a key.
+    pub fn cursor_after_key(&self, last: CompanyKey, today: Date) -> CompanyCursor {
         let day = self.day(today);
         CompanyCursor::new(self.filter.fingerprint(), self.order, day, last)
     }

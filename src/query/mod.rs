@@ -60,7 +60,7 @@ pub use aggregate_query::AggregateQuery;
 pub use builder::QueryBuilder;
 pub use company_cursor::{CompanyCursor, CompanyStart};
 pub use company_filter::CompanyFilter;
-pub use company_order::{CompanyOrder, MatchedCompany, ParseCompanyOrderError};
+pub use company_order::{CompanyKey, CompanyOrder, MatchedCompany, ParseCompanyOrderError};
 pub use company_query::CompanyQuery;
 pub use company_query_builder::CompanyQueryBuilder;
 pub use condition::{Condition, ConditionMatches};
@@ -85,7 +85,7 @@ use derived::Derived;
 use filter::FilterPart;
 use hint::TypedHints;
 
-pub(crate) use company_order::{CompanyKey, value_of_count};
+pub(crate) use company_order::value_of_count;
 pub(crate) use filter::CompanyReference;
 pub(crate) use hint::{Hint, HintList, NearestValues};
 pub(crate) use order::{IdOrder, SortField, Sorting, ValueOrder};

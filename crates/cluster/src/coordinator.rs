@@ -21,14 +21,17 @@ use super::placement::shard_of;
 use super::question::{RowFormat, ShardRequest};
 use signaldex::json::{Rendering, SearchAnswer};
 use signaldex::query::limits::PAGE_BYTES_MAX;
-use signaldex::query::{Facet, InvalidQuery, SortKey, Start};
+use signaldex::query::{CompanyQuery, Facet, InvalidQuery, SortKey, Start};
 use signaldex::{
     AggregateQuery, Aggregates, Error, FacetQuery, Facets, Filter, PositionError, Query, SignalId,
 };
 use signaldex_server::corpus::{
     ChangesRequest, ClusterStatus, Corpus, CorpusFuture, CorpusView, ExportRequest, ExportSlice,
-    PlanStatus, RenderedChanges, RenderedPage, Unanswered,
+    PlanStatus, RenderedChanges, RenderedCompanies, RenderedPage, Unanswered,
 };
+
+/// Why queries for companies have no answer.
+const NO_COMPANIES: &str = "A cluster does not answer queries for companies; search by company.";
 
 /// Answers clients by querying the nodes of a cluster.
 pub(super) struct Coordinator {
@@ -365,6 +368,33 @@ impl Corpus for Coordinator {
             let answer = self.admitted(self.ask(&at, &shards, wanted)).await?;
             answer.aggregates(&query).map_err(Unanswered::Failed)
         })
+    }
+
+    fn companies(
+        self: Arc<Self>,
+        _at: Arc<CorpusView>,
+        _query: Arc<CompanyQuery>,
+        _today: Date,
+    ) -> CorpusFuture<RenderedCompanies> {
+        Box::pin(async { Err(unavailable(NO_COMPANIES)) })
+    }
+
+    fn count_companies(
+        self: Arc<Self>,
+        _at: Arc<CorpusView>,
+        _query: Arc<CompanyQuery>,
+        _today: Date,
+    ) -> CorpusFuture<u64> {
+        Box::pin(async { Err(unavailable(NO_COMPANIES)) })
+    }
+
+    fn company_facets(
+        self: Arc<Self>,
+        _at: Arc<CorpusView>,
+        _query: Arc<CompanyQuery>,
+        _today: Date,
+    ) -> CorpusFuture<Facets> {
+        Box::pin(async { Err(unavailable(NO_COMPANIES)) })
     }
 
     fn signal(self: Arc<Self>, at: Arc<CorpusView>, id: SignalId) -> CorpusFuture<Option<Vec<u8>>> {
