@@ -92,7 +92,7 @@ impl CompanyOrder {
     ];
 
     /// The names of all orders, in the order of [`ALL`](CompanyOrder::ALL).
-    pub(super) const NAMES: [&'static str; 3] = ["slug", "-matches", "-latest"];
+    pub const NAMES: [&'static str; 3] = ["slug", "-matches", "-latest"];
 
     /// The name in a query string.
     pub fn as_str(self) -> &'static str {

@@ -17,19 +17,7 @@ use super::{
 };
 use crate::signal::SizeBucket;
 
-/// The parameters that searches have, too.
-const SHARED: ParameterSet = ParameterSet::NONE
-    .with(Parameter::Company)
-    .with(Parameter::CompanySlug)
-    .with(Parameter::Companies)
-    .with(Parameter::Country)
-    .with(Parameter::Industry)
-    .with(Parameter::Size)
-    .with(Parameter::Limit)
-    .with(Parameter::Page)
-    .with(Parameter::CountOnly);
-
-/// The other parameters.
+/// The parameters that searches do not have, or not so.
 const OWN: [&str; 10] = [
     "city",
     "foundedFrom",
@@ -79,7 +67,7 @@ pub struct CompanyQueryBuilder {
 impl CompanyQueryBuilder {
     /// Parses a query string, collecting every error.
     pub(super) fn parse(query_string: &str, origin: Origin) -> CompanyQueryBuilder {
-        let (shared, values) = params::parse(query_string, SHARED, OWN, origin);
+        let (shared, values) = params::parse(query_string, ParameterSet::COMPANIES, OWN, origin);
         let mut builder = CompanyQueryBuilder {
             page: shared.page,
             count_only: shared.count_only,

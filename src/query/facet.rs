@@ -234,6 +234,17 @@ impl Facet {
         of_company
     };
 
+    /// The names of the lists of these facets, which queries for companies count.
+    pub const COMPANY_LIST_NAMES: [&str; OF_COMPANY_COUNT] = {
+        let mut names = [""; OF_COMPANY_COUNT];
+        let mut number = 0;
+        while number < OF_COMPANY_COUNT {
+            names[number] = FACETS[Facet::OF_COMPANY[number] as usize].options;
+            number += 1;
+        }
+        names
+    };
+
     /// The description of the facet.
     pub fn description(self) -> &'static FacetDescription {
         &FACETS[self as usize]

@@ -313,7 +313,7 @@ pub const PARAMETERS: [ParameterDescription; 32] = {
             P::Limit,
             "limit",
             K::Number(LIMIT_MAX as u32),
-            "The maximum number of signals on a page; 50 by default.",
+            "The maximum number of items on a page; 50 by default.",
             "20",
         ),
         describe(
@@ -334,7 +334,7 @@ pub const PARAMETERS: [ParameterDescription; 32] = {
             P::Page,
             "page",
             K::Number(PAGE_MAX as u32),
-            "The page of this number, with `limit` signals per page.",
+            "The page of this number, with `limit` items per page.",
             "2",
         ),
         describe(

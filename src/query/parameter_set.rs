@@ -38,6 +38,25 @@ impl ParameterSet {
         .without(Parameter::Ids)
         .without(Parameter::ActivityIds);
 
+    /// The parameters that queries for [companies](super::CompanyQuery) share with searches.
+    ///
+    /// ```
+    /// use signaldex::query::{CompanyQuery, Parameter, ParameterSet};
+    ///
+    /// assert!(ParameterSet::COMPANIES.contains(Parameter::Country) && !ParameterSet::COMPANIES.contains(Parameter::Order));
+    /// assert!(CompanyQuery::from_query_string("country=Germany&page=2").is_ok());
+    /// ```
+    pub const COMPANIES: ParameterSet = ParameterSet::NONE
+        .with(Parameter::Company)
+        .with(Parameter::CompanySlug)
+        .with(Parameter::Companies)
+        .with(Parameter::Country)
+        .with(Parameter::Industry)
+        .with(Parameter::Size)
+        .with(Parameter::Limit)
+        .with(Parameter::Page)
+        .with(Parameter::CountOnly);
+
     /// The set with one more parameter.
     pub const fn with(self, parameter: Parameter) -> ParameterSet {
         ParameterSet(self.0 | 1 << parameter as u32)

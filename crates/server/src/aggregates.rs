@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::answer::{Answer, Price};
 use super::asking::{self, AskedQuery};
 use super::call::Call;
-use super::charging::{self, ChargeRefusal};
+use super::charging;
 use super::endpoint::Endpoint;
 use super::etag;
 use super::idempotency_keys::IdempotencyGuard;
@@ -14,6 +14,8 @@ use super::keys::Scope;
 use super::metering::Counter;
 use super::problem::Problem;
 use super::replay::{self, Attempt, Replay};
+use super::selling::{self, SoldPage};
+use super::slow::AskedFilter;
 use crate::corpus::{CorpusView, QueryKind};
 use signaldex::json::AggregateAnswer;
 use signaldex::query::InvalidQuery;
@@ -81,51 +83,19 @@ impl AggregatesCall<'_> {
         Ok(Answer::json(body).tagged(tag).priced(Price::FREE))
     }
 
-    /// Charges the groups and sends them: only the first ones, if the key's quota does not cover all.
+    /// Charges the groups and sends them.
     async fn sell(
         &self,
         replay: Option<Replay>,
         guard: Option<Arc<IdempotencyGuard>>,
     ) -> Result<Answer, Problem> {
-        let (call, counter) = (self.call, Counter::Companies);
-        call.expect_charge();
-        let mut found = self.find().await?;
-        if call.is_head() || found.groups.is_empty() {
-            let left = charging::left(call, counter).await?;
-            let tag = self.cut(&mut found, left);
-            let answer = Answer::json(body(self.query, &found)).tagged(&tag);
-            return Ok(answer.priced(Price::FREE));
-        }
-        let mut tag = self.tag(None);
-        // The loop ends because each attempt charges fewer units than the previous one.
-        loop {
-            let (units, body) = (found.groups.len() as u64, body(self.query, &found));
-            let room = call.service.room_for(body.len())?;
-            let kept = replay.as_ref().map(|replay| replay.keep(&tag, &body));
-            let charge = charging::charge(call, counter, units, kept.transpose()?, guard.as_ref());
-            match charge.await {
-                Ok(charged) => {
-                    let price = charging::price(call, counter, units, charged);
-                    let answer = Answer::json(room.hold(body)).tagged(&tag);
-                    return Ok(answer.priced(price));
-                }
-                Err(ChargeRefusal::Left(_, _, left)) if left > 0 => {
-                    tag = self.cut(&mut found, Some(left));
-                }
-                Err(refusal) => return Err(refusal.into()),
-            }
-        }
-    }
-
-    /// Keeps the first groups, as many as units are left, and returns the tag of the answer.
-    fn cut(&self, found: &mut Aggregates, left: Option<u64>) -> String {
-        let shown = left.and_then(|left| usize::try_from(left).ok());
-        let shown = shown.filter(|&shown| shown < found.groups.len());
-        if let Some(shown) = shown {
-            found.groups.truncate(shown);
-            found.truncated = true;
-        }
-        self.tag(shown)
+        self.call.expect_charge();
+        let found = SoldGroups {
+            asked: self,
+            found: self.find().await?,
+            tag: self.tag(None),
+        };
+        selling::sell(self.call, Counter::Companies, found, replay, guard).await
     }
 
     async fn find(&self) -> Result<Aggregates, Problem> {
@@ -134,7 +104,7 @@ impl AggregatesCall<'_> {
         let cheap = call.service.limits.cheap_query_cost;
         let asked = AskedQuery {
             kind: QueryKind::Aggregates,
-            filter: query.filter(),
+            filter: AskedFilter::Signals(query.filter()),
             cost: corpus.aggregate_cost(view, query, call.today, cheap),
         };
         let found = corpus.aggregate(Arc::clone(view), Arc::clone(query), call.today);
@@ -152,5 +122,32 @@ impl AggregatesCall<'_> {
             &today,
             &shown,
         ])
+    }
+}
+
+/// Groups before they are charged.
+struct SoldGroups<'a> {
+    asked: &'a AggregatesCall<'a>,
+    found: Aggregates,
+    tag: String,
+}
+
+impl SoldPage for SoldGroups<'_> {
+    fn units(&self) -> u64 {
+        self.found.groups.len() as u64
+    }
+
+    fn cut(&mut self, shown: usize) {
+        self.found.groups.truncate(shown);
+        self.found.truncated = true;
+        self.tag = self.asked.tag(Some(shown));
+    }
+
+    fn tag(&self) -> &str {
+        &self.tag
+    }
+
+    fn body(&self) -> Vec<u8> {
+        body(self.asked.query, &self.found)
     }
 }

@@ -6,15 +6,16 @@ use super::call::Call;
 use super::limits::RETRY_AFTER_SECONDS;
 use super::problem::{Problem, ProblemCode};
 use super::query_pool::NotRun;
+use super::slow::AskedFilter;
 use crate::corpus::{CorpusFuture, CorpusView, QueryKind};
-use signaldex::query::Facet;
+use signaldex::query::{CompanyQuery, Facet};
 use signaldex::{Cost, Filter, Query};
 
 /// The query of a request: what it costs here decides where it runs, and the rest is noted if it is slow.
 #[derive(Clone, Copy)]
 pub(super) struct AskedQuery<'a> {
     pub(super) kind: QueryKind,
-    pub(super) filter: &'a Filter,
+    pub(super) filter: AskedFilter<'a>,
     /// An upper bound.
     pub(super) cost: Cost,
 }
@@ -25,7 +26,7 @@ impl<'a> AskedQuery<'a> {
         let (corpus, cheap) = (&call.service.corpus, call.service.limits.cheap_query_cost);
         AskedQuery {
             kind: QueryKind::Page,
-            filter: query.filter(),
+            filter: AskedFilter::Signals(query.filter()),
             cost: corpus.page_cost(view, query, call.today, cheap),
         }
     }
@@ -40,8 +41,22 @@ impl<'a> AskedQuery<'a> {
         let (corpus, cheap) = (&call.service.corpus, call.service.limits.cheap_query_cost);
         AskedQuery {
             kind,
-            filter,
+            filter: AskedFilter::Signals(filter),
             cost: corpus.cost(view, filter, facets, call.today, cheap),
+        }
+    }
+
+    /// A page of companies, or their number and facets.
+    pub(super) fn of_companies(
+        call: &Call<'_>,
+        view: &CorpusView,
+        query: &'a CompanyQuery,
+    ) -> AskedQuery<'a> {
+        let (corpus, cheap) = (&call.service.corpus, call.service.limits.cheap_query_cost);
+        AskedQuery {
+            kind: QueryKind::Companies,
+            filter: AskedFilter::Companies(query.filter()),
+            cost: corpus.companies_cost(view, query, call.today, cheap),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::metering::Counter;
 use super::parameters;
 use super::problem::{Problem, ProblemCode};
 use super::replay::{self, Attempt, Replay};
+use super::slow::AskedFilter;
 use crate::corpus::{ChangesRequest, CorpusView, FeedPosition, QueryKind, RenderedChanges};
 use signaldex::json::Rendering;
 use signaldex::query::{ErrorCode, InvalidQuery, ParameterError, QueryBuilder};
@@ -101,7 +102,7 @@ impl Poll<'_> {
         let corpus = call.corpus();
         let asked = AskedQuery {
             kind: QueryKind::Changes,
-            filter: &request.filter,
+            filter: AskedFilter::Signals(&request.filter),
             cost: corpus.changes_cost(view, request),
         };
         let changes = corpus.changes(Arc::clone(view), request.clone(), call.today);

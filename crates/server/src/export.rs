@@ -38,6 +38,7 @@ use super::query_pool::NotRun;
 use super::replay::{self, Replay};
 use super::search;
 use super::service::ServiceCore;
+use super::slow::AskedFilter;
 use super::state::{Charged, ExportCharge, ExportName, KeptContent, KeptFull};
 use super::unsent::Room;
 use crate::corpus::{
@@ -244,7 +245,7 @@ async fn keys_of(
 ) -> Result<Vec<SortKey>, Problem> {
     let asked = AskedQuery {
         kind: QueryKind::Count,
-        filter: &request.filter,
+        filter: AskedFilter::Signals(&request.filter),
         // Always on the pool.
         cost: Cost::MAX,
     };

@@ -1,5 +1,7 @@
 //! The parameters and headers of endpoints, in words and as JSON schemas.
 
+mod companies;
+
 use serde_json::{Value, json};
 
 use crate::corpus::ExportFormat;
@@ -7,6 +9,8 @@ use crate::words;
 use signaldex::query::{
     AggregateOrder, Facet, GroupBy, Measure, Parameter, ParameterDescription, ParameterKind, list,
 };
+
+pub(super) use companies::OF_COMPANIES;
 
 /// The pattern of a signal id in parameters and paths.
 pub(super) const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";

@@ -26,8 +26,8 @@ use super::keyring::Rate;
 use super::problem::{Problem, ProblemCode};
 use super::service::{Service, ServiceCore};
 use super::{
-    aggregates, changes, compression, cors, details, export, hints, mcp, options, pages, reference,
-    request, search,
+    aggregates, changes, companies, compression, cors, details, export, hints, mcp, options, pages,
+    reference, request, search,
 };
 
 /// The `Allow` header of every endpoint.
@@ -215,6 +215,7 @@ async fn ask(
         Endpoint::Signals => search::page_or_count(&call().await?).await,
         Endpoint::Signal => details::signal(&call().await?, segment).await,
         Endpoint::Company => details::company(&call().await?, segment).await,
+        Endpoint::Companies => companies::page_or_count(&call().await?).await,
         Endpoint::FilterOptions => options::filter_options(&call().await?).await,
         Endpoint::Changes => changes::changes(&call().await?).await,
         Endpoint::Export => export::export(&call().await?).await,

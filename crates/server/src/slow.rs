@@ -8,10 +8,26 @@ use time::UtcDateTime;
 
 use crate::corpus::QueryKind;
 use signaldex::Filter;
-use signaldex::query::Fingerprint;
+use signaldex::query::{CompanyFilter, Fingerprint};
 
 /// Queries kept: enough to show which kinds there are.
 const KEPT_MAX: usize = 40;
+
+/// The filter of a query, by which slow ones are told apart.
+#[derive(Clone, Copy)]
+pub(crate) enum AskedFilter<'a> {
+    Signals(&'a Filter),
+    Companies(&'a CompanyFilter),
+}
+
+impl AskedFilter<'_> {
+    fn fingerprint(self) -> Fingerprint {
+        match self {
+            AskedFilter::Signals(filter) => filter.fingerprint(),
+            AskedFilter::Companies(filter) => filter.fingerprint(),
+        }
+    }
+}
 
 /// A slow query, with its slowest run.
 #[derive(Clone, Debug)]
@@ -57,7 +73,7 @@ impl SlowQueries {
         &self,
         kind: QueryKind,
         text: &str,
-        filter: &Filter,
+        filter: AskedFilter<'_>,
         key_id: &str,
         time: Duration,
     ) {

@@ -28,7 +28,7 @@ fn paths_lead_to_their_endpoints_only() {
         "",
         "/docs/",
         "/api/v1/signals/",
-        "/api/v1/companies",
+        "/api/v1/companies/",
         "/healthzz",
         "/mcp/",
     ] {

@@ -216,3 +216,19 @@ pub(super) const COMPANY_FIGURES: &[Field] = &[
     )
     .null(NOT_KNOWN),
 ];
+
+pub(super) const CONDITION_MATCHES: &[Field] = &[
+    field(
+        "count",
+        WholeFrom(0),
+        "How many signals of the company match the condition's filters.",
+        "3",
+    ),
+    field(
+        "latestDate",
+        Day,
+        "The greatest `date` of these signals.",
+        "\"2026-03-01\"",
+    )
+    .null("if none of them has a date"),
+];

@@ -4,7 +4,9 @@ use super::FieldValues::{
     self, Constant, Flag, Id, List, Named, Object, Text, TextUpTo, True, Whole, WholeFrom,
 };
 use super::aggregates::{AGGREGATES, CURRENCY_AMOUNTS, FIGURES, GROUP, GROUP_KEY, TOTALS};
-use super::records::{COMPANY_FIGURES, COMPANY_NAME, FUNDING, OF_DETAIL, PROFILE, SIGNAL};
+use super::records::{
+    COMPANY_FIGURES, COMPANY_NAME, CONDITION_MATCHES, FUNDING, OF_DETAIL, PROFILE, SIGNAL,
+};
 use super::{Field, ObjectDescription, field};
 
 const fn object(name: &'static str, groups: &'static [&'static [Field]]) -> ObjectDescription {
@@ -12,7 +14,7 @@ const fn object(name: &'static str, groups: &'static [&'static [Field]]) -> Obje
 }
 
 /// Every object of an answer.
-pub(crate) static OBJECTS: [ObjectDescription; 29] = [
+pub(crate) static OBJECTS: [ObjectDescription; 35] = [
     object("Signal", &[SIGNAL]),
     object("SignalDetail", &[SIGNAL, OF_DETAIL]),
     object("Funding", &[FUNDING]),
@@ -34,6 +36,18 @@ pub(crate) static OBJECTS: [ObjectDescription; 29] = [
         "CompanyResult",
         &[&[data(Object("Company"), "The company.")]],
     ),
+    object(
+        "CompaniesResult",
+        &[&[data(Object("CompanyPage"), "The page.")]],
+    ),
+    object("CompanyPage", &[COMPANY_PAGE]),
+    object(
+        "MatchedCompany",
+        &[COMPANY_NAME, PROFILE, COMPANY_FIGURES, MATCHES],
+    ),
+    object("ConditionMatches", &[CONDITION_MATCHES]),
+    object("CompanyFacets", &[COMPANY_FACETS]),
+    object("CompanyOption", &[FILTER_OPTION, COMPANY_COUNT]),
     object(
         "FilterOptionsResult",
         &[&[data(Object("FilterOptions"), "The lists of values.")]],
@@ -135,6 +149,66 @@ const PAGE: &[Field] = &[
     field("count", WholeFrom(0), "The exact number of matches.", "15")
         .only("with `countOnly=true`"),
 ];
+
+const COMPANY_PAGE: &[Field] = &[
+    field(
+        "items",
+        List("MatchedCompany", Some(50)),
+        "The companies in `order`. Empty for a count.",
+        "",
+    ),
+    field(
+        "nextCursor",
+        TextUpTo(2048),
+        "The `cursor` of the next page.",
+        COMPANY_CURSOR_EXAMPLE,
+    )
+    .null("on the last page and for a count"),
+    field(
+        "count",
+        WholeFrom(0),
+        "The exact number of companies.",
+        "15",
+    )
+    .only("with `countOnly=true`"),
+    field(
+        "facets",
+        Object("CompanyFacets"),
+        "Numbers of companies by value.",
+        "",
+    )
+    .only("with `facets`"),
+];
+
+const COMPANY_CURSOR_EXAMPLE: &str =
+    "\"QAGaUAAA1ZYRaFv-fVLYZutZhIcKQwEFAAAAAAAAAGZlbm5tYXJrLW11dHVhbMeNEuk\"";
+
+const MATCHES: &[Field] = &[field(
+    "matches",
+    List("ConditionMatches", Some(4)),
+    "An entry for each condition of `has`, in the order given.",
+    "",
+)];
+
+/// When a list of numbers of companies is there.
+const NAMED_IN_FACETS: &str = "if `facets` names it";
+
+const COMPANY_FACETS: &[Field] = &[
+    company_facet("countries", "Values for `country`."),
+    company_facet("industries", "Values for `industry`."),
+    company_facet("sizes", "Values for `size`."),
+];
+
+const fn company_facet(name: &'static str, meaning: &'static str) -> Field {
+    field(name, List("CompanyOption", None), meaning, "").only(NAMED_IN_FACETS)
+}
+
+const COMPANY_COUNT: &[Field] = &[field(
+    "count",
+    WholeFrom(1),
+    "How many companies have it under everything but the list's own filter.",
+    "12",
+)];
 
 const FEED: &[Field] = &[
     field(

@@ -12,7 +12,8 @@ use crate::{Limits, NewKey, Service, State, Today};
 fn note(queries: &SlowQueries, text: &str, microseconds: u64) {
     let filter = Filter::from_query_string(text).expect("a filter");
     let time = Duration::from_micros(microseconds);
-    queries.note(QueryKind::Page, text, &filter, "key", time);
+    let filter = AskedFilter::Signals(&filter);
+    queries.note(QueryKind::Page, text, filter, "key", time);
 }
 
 /// Rows enough that a phrase takes milliseconds to be counted.

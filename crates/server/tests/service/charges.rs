@@ -206,6 +206,8 @@ fn nothing_is_delivered_while_the_state_file_is_gone() {
             "/api/v1/filter-options",
             "/api/v1/aggregates?by=month",
             "/api/v1/aggregates?by=company&limit=1",
+            "/api/v1/companies?limit=1",
+            "/api/v1/companies?countOnly=true",
         ] {
             assert_eq!(fixture.get(target).status, 503, "{target}");
         }

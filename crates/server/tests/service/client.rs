@@ -44,13 +44,19 @@ impl Response {
             .map_or(0, |units| units.parse().expect("a number"))
     }
 
+    /// The items of a page.
+    pub(crate) fn records(&self) -> Vec<Value> {
+        let data = &self.json()["data"];
+        data["items"].as_array().expect("items").clone()
+    }
+
+    /// The ids of the signals of a page, or the slugs of its companies.
     pub(crate) fn items(&self) -> Vec<String> {
-        let ids = self.json()["data"]["items"]
-            .as_array()
-            .expect("items")
-            .clone();
-        ids.iter()
-            .map(|item| item["id"].as_str().expect("an id").to_owned())
+        let records = self.records();
+        let name = |item: &Value| item.get("id").or(item.get("slug")).cloned();
+        let names = records.iter().map(|item| name(item).expect("an item"));
+        names
+            .map(|name| name.as_str().expect("a text").to_owned())
             .collect()
     }
 }

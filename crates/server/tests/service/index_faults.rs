@@ -149,6 +149,8 @@ fn a_question_that_meets_damage_is_answered_500_and_others_as_before() {
             "signals?q=does",
             "filter-options?q=does",
             "aggregates?q=does&by=company",
+            "companies?has=(q=does)",
+            "companies?has=(q=does)&countOnly=true",
             "export?q=does",
         ] {
             let failed = fixture.get(&format!("/api/v1/{target}"));

@@ -9,6 +9,7 @@ mod aggregates;
 mod changes;
 mod charges;
 mod client;
+mod companies;
 mod compression;
 mod console;
 mod contract;

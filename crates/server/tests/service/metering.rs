@@ -206,6 +206,7 @@ fn free_answers_are_counted_and_not_billed() {
         "/api/v1/filter-options?country=Germany",
         "/api/v1/aggregates",
         "/api/v1/aggregates?by=month,countries&measures=median",
+        "/api/v1/companies?has=(q=raises)&countOnly=true&facets=sizes",
     ] {
         assert_eq!(fixture.get(target).status, 200, "{target}");
         assert_eq!(fixture.send("HEAD", target, &[]).status, 200, "{target}");
@@ -222,11 +223,11 @@ fn free_answers_are_counted_and_not_billed() {
     );
     let none = fixture.get("/api/v1/aggregates?by=company&country=Nowhere");
     assert_eq!((none.status, none.charged()), (200, 0));
-    wait_for_free_answers(&fixture, 5);
+    wait_for_free_answers(&fixture, 6);
     fixture.search("countOnly=true");
     // What was gathered is recorded before the service ends.
     fixture.restart(signaldex::sample::index().expect("the sample corpus"));
-    wait_for_free_answers(&fixture, 6);
+    wait_for_free_answers(&fixture, 7);
 }
 
 #[test]
@@ -246,7 +247,12 @@ fn a_quota_of_free_answers_leaves_paid_ones_alone() {
     assert_eq!(invalid.status, 400, "what is refused does not count");
     assert_eq!(fixture.search("countOnly=true").status, 200);
     assert_eq!(fixture.get("/api/v1/filter-options").status, 200);
-    for target in ["signals?countOnly=true", "filter-options", "aggregates"] {
+    for target in [
+        "signals?countOnly=true",
+        "filter-options",
+        "aggregates",
+        "companies?countOnly=true",
+    ] {
         let answer = fixture.get(&format!("/api/v1/{target}"));
         assert_eq!(answer.status, 402, "{target}");
         assert_eq!(answer.json()["code"], "quota_exceeded");

@@ -11,7 +11,7 @@ use crate::errors::assert_golden;
 use crate::fixture::Fixture;
 
 /// Mistakes in a request with a valid key.
-const TARGETS: [&str; 18] = [
+const TARGETS: [&str; 22] = [
     "/api/v1/signals?contry=Germany",
     "/api/v1/signals?categories=fundng&days=31",
     "/api/v1/signals?limit=100",
@@ -26,6 +26,10 @@ const TARGETS: [&str; 18] = [
     "/api/v1/aggregates?by=sizes,sizes,&measures=&ids=1",
     "/api/v1/aggregates?by=countries&measures=sum&order=-sum",
     "/api/v1/aggregates?by=month,countries,sizes&activityIds=2&cursor=a&limit=0",
+    "/api/v1/companies?categories=funding&hasnot=()&facets=sizes",
+    "/api/v1/companies?has=(days=8;min=3;max=2;cuntry=France),(ids=1)",
+    "/api/v1/companies?has=(categories=funding&min=2)",
+    "/api/v1/companies?has=categories=funding&order=matches&foundedFrom=98&foundedTo=97",
     "/api/v1/signals/acme",
     "/api/v1/signals/7",
     "/api/v1/companies/Acme",

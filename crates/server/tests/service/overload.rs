@@ -180,6 +180,8 @@ fn expensive_queries_are_answered_as_cheap_ones_are() {
         "filter-options?q=raises&country=Germany",
         "aggregates?q=raises&by=month,countries&measures=companies,sum,p25",
         "aggregates?by=company&limit=3",
+        "companies?has=(q=raises),(categories=hiring;min=2)&order=-latest&limit=3",
+        "companies?hasNot=(q=raises)&countOnly=true&facets=countries,sizes",
     ] {
         let target = format!("/api/v1/{target}");
         let (one, other) = (cheap.get(&target), expensive.get(&target));

@@ -117,6 +117,8 @@ fn a_file_overwritten_in_place_is_500_at_the_next_look_never_304_and_heals() {
             "companies/acme",
             "filter-options",
             "aggregates",
+            "companies",
+            "companies?countOnly=true",
             "export",
             "changes",
         ] {

@@ -10,7 +10,7 @@ use crate::client;
 use crate::fixture::{Fixture, Settings};
 
 /// Path of a page, its endpoint in the OpenAPI document, and the request of its example.
-const PAGES: [[&str; 3]; 7] = [
+const PAGES: [[&str; 3]; 8] = [
     [
         "/docs/search-signals",
         "/api/v1/signals",
@@ -25,6 +25,11 @@ const PAGES: [[&str; 3]; 7] = [
         "/docs/get-company",
         "/api/v1/companies/{slug}",
         "/api/v1/companies/sao-bento-agro",
+    ],
+    [
+        "/docs/find-companies",
+        "/api/v1/companies",
+        "/api/v1/companies?country=Germany&has=(categories=hiring;min=2),(categories=funding)&order=-matches&limit=1",
     ],
     [
         "/docs/get-filter-options",
