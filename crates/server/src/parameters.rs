@@ -10,7 +10,7 @@ use signaldex::query::{
     AggregateOrder, Facet, GroupBy, Measure, Parameter, ParameterDescription, ParameterKind, list,
 };
 
-pub(super) use companies::OF_COMPANIES;
+pub(super) use companies::{CONDITIONS, OF_COMPANIES};
 
 /// The pattern of a signal id in parameters and paths.
 pub(super) const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";

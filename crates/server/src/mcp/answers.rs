@@ -13,6 +13,9 @@ const CHANGES: &str = "op is upsert with the signal as it is now, or remove with
 const OPTIONS: &str = "Of each list, the values with their numbers of signals.";
 const MORE_OPTIONS: &str = "Of each list, how many values were left out.";
 const DATA: &str = "groups (key, count, companies, amounts per currency), truncated, totals.";
+const COMPANIES: &str = "With the members that the tool company describes, if they have a value, and matches: count and \
+    latestDate for each condition of has; cut names shortened ones.";
+const FACETS: &str = "Of each list, the values with their numbers of companies.";
 const USAGE: &str = "charged units of the kind unit, remaining this month, replayed if repeated.";
 
 /// The schema of what a tool answers. Nothing is required, because errors come in another form.
@@ -41,6 +44,16 @@ pub(super) fn schema(tool: Tool) -> Value {
             described(record("SignalDetail"), "The whole record."),
         )],
         Tool::Aggregate => vec![("data", object(DATA))],
+        Tool::Companies => vec![
+            ("companies", list(COMPANIES)),
+            ("nextCursor", text(NEXT_CURSOR)),
+            (
+                "count",
+                described(json!({"type": "integer"}), "With countOnly."),
+            ),
+            ("facets", object(FACETS)),
+            ("note", text(NOTE)),
+        ],
         Tool::Company => vec![("company", described(record("Company"), "The whole record."))],
         Tool::Changes => vec![
             (

@@ -9,9 +9,11 @@ use axum::http::request::Parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
-use super::tools::{IDEMPOTENCY_KEY, Tool};
+use super::conditions::Conditions;
+use super::tools::{self, IDEMPOTENCY_KEY, Tool};
 use crate::aggregates;
 use crate::changes;
+use crate::companies;
 use crate::limits::URI_BYTES_MAX;
 use crate::options;
 use crate::problem::Problem;
@@ -112,6 +114,9 @@ impl ArgumentReader {
             let is_first = !self.errors.iter().any(is_unknown);
             return self.errors.push(unknown(self.tool, name, is_first));
         };
+        if tools::is_conditions(name) {
+            return self.take_conditions(name, value);
+        }
         let is_list = schema["type"] == "array";
         let text = match text_of(value, is_list) {
             Ok(text) => text,
@@ -126,6 +131,15 @@ impl ArgumentReader {
         } else if self.tool.required() == Some(name) {
             self.take_segment(name, &text);
         } else {
+            self.add_parameter(name, &text);
+        }
+    }
+
+    /// Takes what can be read of conditions, so that the endpoint's parser finds the other faults in them.
+    fn take_conditions(&mut self, name: &str, value: &Value) {
+        let conditions = Conditions::of(name, value);
+        self.errors.extend(conditions.errors);
+        if let Some(text) = conditions.text {
             self.add_parameter(name, &text);
         }
     }
@@ -180,6 +194,7 @@ fn errors_of(tool: Tool, query: &str) -> Vec<ParameterError> {
         Tool::Options => options::parse(query).err(),
         Tool::Changes => changes::parse(query).err(),
         Tool::Aggregate => aggregates::parse(query).err(),
+        Tool::Companies => companies::parse(query).err(),
         Tool::Signal | Tool::Company => None,
     };
     invalid.map_or(Vec::new(), |invalid| invalid.errors().to_vec())
@@ -207,7 +222,7 @@ fn unknown(tool: Tool, name: &str, lists_names: bool) -> ParameterError {
 
 /// The text of a value in a query string, or the expected type. A list may also be given as
 /// comma-separated text.
-fn text_of(value: &Value, is_list: bool) -> Result<String, &'static str> {
+pub(super) fn text_of(value: &Value, is_list: bool) -> Result<String, &'static str> {
     match value {
         Value::Array(items) if is_list => {
             let items: Option<Vec<String>> = items.iter().map(text_of_one).collect();
@@ -222,7 +237,7 @@ fn text_of(value: &Value, is_list: bool) -> Result<String, &'static str> {
     }
 }
 
-fn text_of_one(value: &Value) -> Option<String> {
+pub(super) fn text_of_one(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Bool(flag) => Some(flag.to_string()),

@@ -6,6 +6,8 @@
 //! Signals come as the bytes of the API's answer, because those kept under an idempotency key and those of
 //! a cluster's nodes are nothing else.
 
+mod companies;
+
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -88,6 +90,7 @@ pub(super) fn tool_answer(
         (EndpointResult::Body(body), Tool::Company) => answer.with("company", Some(record(body)?)),
         (EndpointResult::Body(body), Tool::Aggregate) => answer.with("data", Some(record(body)?)),
         (EndpointResult::Body(body), Tool::Changes) => add_changes(answer, body),
+        (EndpointResult::Body(body), Tool::Companies) => companies::add(answer, body),
         (EndpointResult::Body(body), _) => add_page(answer, body),
     };
     let hints = (!hints.is_empty()).then_some(hints);
@@ -163,7 +166,7 @@ fn add_page(answer: AnswerObject, body: &[u8]) -> serde_json::Result<AnswerObjec
         next_cursor: Option<String>,
     }
     let Envelope { data } = serde_json::from_slice::<Envelope<PageBody>>(body)?;
-    let signals: Vec<CompactSignal> = data.items.iter().map(CompactSignal::of).collect();
+    let signals: Vec<CompactRecord> = data.items.iter().map(CompactRecord::of_signal).collect();
     let note = note_of_cuts(&signals);
     answer
         .with("signals", Some(signals))?
@@ -191,10 +194,10 @@ fn add_changes(answer: AnswerObject, body: &[u8]) -> serde_json::Result<AnswerOb
     let Envelope { data } = serde_json::from_slice::<Envelope<ChangesBody>>(body)?;
     let changes = data.changes.into_iter().map(|change| CompactChange {
         op: change.op,
-        signal: change.signal.as_ref().map(CompactSignal::of),
+        signal: change.signal.as_ref().map(CompactRecord::of_signal),
         id: change.id,
     });
-    let changes: Vec<CompactChange<CompactSignal>> = changes.collect();
+    let changes: Vec<CompactChange<CompactRecord>> = changes.collect();
     let note = note_of_cuts(changes.iter().filter_map(|change| change.signal.as_ref()));
     answer
         .with("changes", Some(changes))?
@@ -203,25 +206,24 @@ fn add_changes(answer: AnswerObject, body: &[u8]) -> serde_json::Result<AnswerOb
         .with("note", note)
 }
 
-fn note_of_cuts<'c>(signals: impl IntoIterator<Item = &'c CompactSignal>) -> Option<&'static str> {
+fn note_of_cuts<'c>(signals: impl IntoIterator<Item = &'c CompactRecord>) -> Option<&'static str> {
     let mut signals = signals.into_iter();
-    signals
-        .any(|signal| !signal.cut.is_empty())
-        .then_some(CUT_NOTE)
+    let is_cut = signals.any(|signal| !signal.cut.is_empty());
+    is_cut.then_some(CUT_NOTE)
 }
 
-/// The compact form of a signal.
+/// The compact form of a signal or a company.
 #[derive(Default)]
-struct CompactSignal {
+struct CompactRecord {
     members: Vec<(&'static str, Value)>,
     /// The names of the shortened members.
     cut: Vec<&'static str>,
 }
 
-impl CompactSignal {
-    /// The compact form of an item of the API.
-    fn of(item: &Map<String, Value>) -> CompactSignal {
-        let mut compact = CompactSignal::default();
+impl CompactRecord {
+    /// The compact form of a signal of the API.
+    fn of_signal(item: &Map<String, Value>) -> CompactRecord {
+        let mut compact = CompactRecord::default();
         for (name, bytes_max, excess) in MEMBERS {
             match item.get(name) {
                 Some(Value::String(text)) => {
@@ -278,7 +280,7 @@ impl CompactSignal {
     }
 }
 
-impl Serialize for CompactSignal {
+impl Serialize for CompactRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let cut = (!self.cut.is_empty()).then(|| ("cut", json!(self.cut)));
         let members = self.members.iter().chain(&cut);

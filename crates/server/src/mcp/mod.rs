@@ -22,6 +22,7 @@
 mod answers;
 mod arguments;
 mod compact;
+mod conditions;
 mod message;
 mod outcome;
 mod post;

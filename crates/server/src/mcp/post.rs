@@ -28,7 +28,7 @@ use crate::handled::{Handled, Note};
 use crate::limits::{MCP_DRAIN_TIME, MCP_DRAINED_BYTES_MAX, MCP_MESSAGE_BYTES_MAX};
 use crate::problem::Problem;
 use crate::service::ServiceCore;
-use crate::{aggregates, changes, charging, details, hints, options, request, search};
+use crate::{aggregates, changes, charging, companies, details, hints, options, request, search};
 use signaldex::Query;
 use signaldex::json::Rendering;
 
@@ -304,6 +304,7 @@ async fn find(
         Tool::Company => details::company(call, &target.segment).await,
         Tool::Changes => changes::changes(call).await,
         Tool::Aggregate => aggregates::aggregates(call).await,
+        Tool::Companies => companies::page_or_count(call).await,
     }?;
     let body = to_bytes(answer.body, usize::MAX).await;
     let body = body.map_err(|error| Problem::internal(&error))?;

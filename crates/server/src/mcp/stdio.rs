@@ -18,7 +18,7 @@ use crate::limits::MCP_MESSAGE_BYTES_MAX;
 use crate::options::FoundOptions;
 use crate::problem::Problem;
 use crate::service::Today;
-use crate::{aggregates, changes, details, options, search};
+use crate::{aggregates, changes, companies, details, options, search};
 use signaldex::json::Rendering;
 use signaldex::query::Start;
 use signaldex::{Index, Query};
@@ -198,6 +198,16 @@ impl Stdio {
                 let query = Arc::new(aggregates::parse(&target.query)?);
                 let found = now(corpus.aggregate(view, Arc::clone(&query), today))?;
                 aggregates::body(&query, &found?)
+            }
+            Tool::Companies => {
+                let query = Arc::new(companies::parse(&target.query)?);
+                if query.count_only() {
+                    let counts = companies::counts(corpus, view, Arc::clone(&query), today);
+                    companies::count_body(&query, &now(counts)?)?
+                } else {
+                    let page = now(corpus.companies(view, Arc::clone(&query), today))?;
+                    companies::body(companies::without_gap(page, &query)?)
+                }
             }
         };
         Ok((EndpointResult::Body(body), found_hints))
