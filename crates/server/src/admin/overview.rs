@@ -202,7 +202,7 @@ fn used(counter: Counter, totals: Counts, todays: Counts) -> Fact {
     let what = match counter {
         Counter::Signals => "returned by searches",
         Counter::Activities => "signal details",
-        Counter::Companies => "company details",
+        Counter::Companies => "companies found, company details, groups by company",
         Counter::FreeAnswers => "counts, filter options and aggregates; not billed",
     };
     let [total, today] = [totals, todays].map(|counts| figures::grouped(counts[counter.index()]));

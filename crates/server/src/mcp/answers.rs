@@ -9,14 +9,14 @@ const SIGNALS: &str = "With the members that the tool signal describes, if they 
     updatedAt and authorUrl; cut names shortened ones.";
 const NOTE: &str = "What to know about this answer.";
 const NEXT_CURSOR: &str = "The cursor of the next page.";
-const CHANGES: &str = "op is upsert with the signal as it is now, or remove with the id of one that no longer matches.";
+const CHANGES: &str = "op is upsert with the signal as it is now, or remove with the id of one that no longer matches. Signals are as in search.";
 const OPTIONS: &str = "Of each list, the values with their numbers of signals.";
 const MORE_OPTIONS: &str = "Of each list, how many values were left out.";
 const DATA: &str = "groups (key, count, companies, amounts per currency), truncated, totals.";
-const COMPANIES: &str = "With the members that the tool company describes, if they have a value, and matches: count and \
-    latestDate for each condition of has; cut names shortened ones.";
-const FACETS: &str = "Of each list, the values with their numbers of companies.";
-const USAGE: &str = "charged units of the kind unit, remaining this month, replayed if repeated.";
+const COMPANIES: &str = "Members as in company, if they have a value; matches has count and latestDate for each \
+    condition of has; cut names shortened ones.";
+const FACETS: &str = "Numbers of companies by value.";
+const USAGE: &str = "Units charged, units remaining this month, replayed if repeated.";
 
 /// The schema of what a tool answers. Nothing is required, because errors come in another form.
 pub(super) fn schema(tool: Tool) -> Value {
@@ -56,10 +56,7 @@ pub(super) fn schema(tool: Tool) -> Value {
         ],
         Tool::Company => vec![("company", described(record("Company"), "The whole record."))],
         Tool::Changes => vec![
-            (
-                "changes",
-                described(list(CHANGES), &format!("{CHANGES} {SIGNALS}")),
-            ),
+            ("changes", list(CHANGES)),
             ("next", text("The since of the next call.")),
             (
                 "more",

@@ -11,6 +11,9 @@ use signaldex::text::quoted;
 /// The characters that end a value, a pair or a condition outside of quotes.
 const ENDS: [char; 3] = [';', '(', ')'];
 
+/// The members of a condition that are no filters.
+const BOUNDS: [&str; 2] = ["min", "max"];
+
 /// Conditions as text, and what of them cannot be written.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
@@ -69,10 +72,15 @@ impl Conditions {
 fn condition(members: &Map<String, Value>, refuse: &mut impl FnMut(ErrorCode, &str)) -> String {
     let mut pairs = Vec::with_capacity(members.len());
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-        // The parser refuses all other unknown names.
+        // What cannot be written.
         if name.is_empty() || name.contains(ENDS) || name.contains(['=', '"']) {
             let message = format!("{} is not a filter of signals", quoted(name));
             refuse(ErrorCode::UnknownParameter, &message);
+            continue;
+        }
+        if Parameter::of_name(name).is_none() && !BOUNDS.contains(&name.as_str()) {
+            // The parser refuses the name, whatever its value.
+            pairs.push(format!("{name}="));
             continue;
         }
         match value_of(name, value) {

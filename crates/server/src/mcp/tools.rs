@@ -105,7 +105,7 @@ const DESCRIPTIONS: [ToolDescription; Tool::ALL.len()] = [
         title: "Find companies by their signals",
         text: "Companies that match all filters, fulfil every condition of has and none of hasNot, with the number and \
             latest date of the signals that each condition of has counts. Costs one companies unit for each company \
-            returned, so set limit and call it with countOnly first, which is free.",
+            returned, so set limit; countOnly is free.",
     },
 ];
 
@@ -113,6 +113,9 @@ const DESCRIPTIONS: [ToolDescription; Tool::ALL.len()] = [
 const IDEMPOTENCY_TEXT: &str = "A text of 8 to 128 visible ASCII characters without spaces, new for each new \
     question. If an answer is lost, repeat the call with the same key: the same items come back, and \
     nothing is charged again within 24 hours.";
+
+/// The description of an argument that search has, too.
+const AS_IN_SEARCH: &str = "See search.";
 
 /// The descriptions of the arguments for conditions.
 const HAS_TEXT: &str = "Up to 4 conditions, all of which a company fulfils: filters of search but ids and activityIds, and \
@@ -226,7 +229,7 @@ fn arguments_of(tool: Tool) -> Map<String, Value> {
     taken
         .map(|parameter| {
             if parameter.location() == Location::Header {
-                return (IDEMPOTENCY_KEY.to_owned(), idempotency_key());
+                return (IDEMPOTENCY_KEY.to_owned(), idempotency_key(tool));
             }
             let mut schema = match parameter {
                 EndpointParameter::Search(known) => parameters::schema(known.kind),
@@ -250,20 +253,19 @@ fn meaning_of(tool: Tool, parameter: EndpointParameter) -> String {
         EndpointParameter::Search(known) if known.parameter == Parameter::CountOnly => {
             "Only the exact number.".to_owned()
         }
-        EndpointParameter::Search(_) if tool != Tool::Search => "As in search.".to_owned(),
+        EndpointParameter::Search(_) if tool != Tool::Search => AS_IN_SEARCH.to_owned(),
         EndpointParameter::Own(own) if own.name == CONDITIONS[0] => HAS_TEXT.to_owned(),
         EndpointParameter::Own(own) if own.name == CONDITIONS[1] => HAS_NOT_TEXT.to_owned(),
         _ => parameter.meaning().replace('`', ""),
     }
 }
 
-/// Leaves out that values are not empty, which the search says and every endpoint checks.
+/// Leaves out everything but types, which the search says and every endpoint checks.
 fn shorten(schema: &mut Value) {
     let Some(members) = schema.as_object_mut() else {
         return;
     };
-    members.remove("minLength");
-    members.remove("minItems");
+    members.retain(|name, _| name == "type" || name == "items");
     if let Some(items) = members.get_mut("items") {
         shorten(items);
     }
@@ -274,8 +276,13 @@ pub(super) fn is_conditions(name: &str) -> bool {
     CONDITIONS.contains(&name)
 }
 
-fn idempotency_key() -> Value {
+fn idempotency_key(tool: Tool) -> Value {
     let mut schema = parameters::REPEATED_KEY.values.schema();
-    schema["description"] = json!(IDEMPOTENCY_TEXT);
+    schema["description"] = if tool == Tool::Search {
+        json!(IDEMPOTENCY_TEXT)
+    } else {
+        shorten(&mut schema);
+        json!(AS_IN_SEARCH)
+    };
     schema
 }

@@ -30,6 +30,7 @@ test("the example of each endpoint is sent as it stands", async () => {
     ["get-company", "São Bento Agro S.A."],
     ["get-filter-options", "fundingCurrencies"],
     ["aggregate-signals", "totals"],
+    ["find-companies", "Fennmark Mutual"],
   ]) {
     const page = await openReference(path);
     assert.match(await send(page), /^200/, path);

@@ -241,7 +241,7 @@ for (const colorScheme of ["light", "dark"]) {
     const records = [`/signals/${signal.id}`, `/companies/${signal.companySlug}`];
     const pages = ["/", "/search", "/keys", "/keys/edit?id=key_trial", "/usage", "/usage?by=day", "/requests", "/slow", "/storage", "/search/new?q=robotics&since=start", ...records]
       .map((path) => service.admin + path);
-    const reference = ["", "/search-signals", "/get-signal", "/get-company", "/get-filter-options", "/get-changes", "/export-signals", "/aggregate-signals"];
+    const reference = ["", "/search-signals", "/get-signal", "/get-company", "/find-companies", "/get-filter-options", "/get-changes", "/export-signals", "/aggregate-signals"];
     for (const address of [...pages, ...reference.map((path) => `${service.api}/docs${path}`)]) {
       await page.goto(address);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

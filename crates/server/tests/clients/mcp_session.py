@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 PROGRAM = sys.argv[1]
 URL = os.environ["SIGNALDEX_URL"] + "/mcp"
-TOOLS = ["search", "count", "options", "signal", "company", "changes", "aggregate"]
+TOOLS = ["search", "count", "options", "signal", "company", "changes", "aggregate", "companies"]
 # The present revision by discovery and at once, and the handshake of earlier ones.
 MODES = ["auto", "2026-07-28", "legacy"]
 
@@ -76,6 +76,10 @@ async def session(client: Client, is_metered: bool) -> int:
     signal = (await call("signal", id=found[0]["id"]))["signal"]
     company = (await call("company", slug=signal["companySlug"]))["company"]
     assert company["country"] == "Germany", company
+    hires = [{"categories": ["hiring"], "min": 2}]
+    number = (await call("companies", has=hires, countOnly=True))["count"]
+    hiring = (await call("companies", has=hires, order="-matches", limit=2))["companies"]
+    assert 2 <= len(hiring) <= number and hiring[0]["matches"][0]["count"] >= 2, hiring
     position = (await call("changes"))["next"]
     assert (await call("changes", since=position))["changes"] == []
 
@@ -87,7 +91,7 @@ async def main() -> None:
     for mode in MODES:
         async with over_http(mode, os.environ["SIGNALDEX_KEY"]) as client:
             charged = await session(client, is_metered=True)
-            assert charged == 15 + 1 + 1, charged
+            assert charged == 15 + 1 + 1 + 2, charged
         async with over_stdio(mode) as client:
             assert await session(client, is_metered=False) == 0
     # Errors are caught inside, since the client's end would wrap them in groups.

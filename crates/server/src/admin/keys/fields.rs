@@ -96,7 +96,7 @@ fn scopes(is_chosen: impl Fn(Scope) -> bool) -> Vec<ScopeChoice> {
         name: scope.as_str(),
         description: match scope {
             Scope::SignalsRead => "search, signal details, filter options, aggregates",
-            Scope::CompaniesRead => "company details",
+            Scope::CompaniesRead => "companies by their signals, company details",
         },
         is_chosen: is_chosen(scope),
     };

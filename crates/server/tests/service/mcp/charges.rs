@@ -72,6 +72,21 @@ fn questions() -> Vec<(&'static str, Value, &'static str)> {
             json!({"by": ["company", "month"]}),
             "aggregates?by=company,month",
         ),
+        (
+            "companies",
+            json!({"has": [{"categories": ["hiring"], "min": 2}], "limit": 3}),
+            "companies?has=(categories=hiring;min=2)&limit=3",
+        ),
+        (
+            "companies",
+            json!({"has": [{}], "countOnly": true}),
+            "companies?has=()&countOnly=true",
+        ),
+        (
+            "companies",
+            json!({"has": [{"days": 8}]}),
+            "companies?has=(days=8)",
+        ),
     ]
 }
 

@@ -80,7 +80,7 @@ fn clients_of_earlier_revisions_begin_with_a_handshake() {
         send("tools/list", json!({}))["result"]["tools"]
             .as_array()
             .map(Vec::len),
-        Some(7)
+        Some(8)
     );
     let counted = send("tools/call", json!({"name": "count", "arguments": {}}));
     assert_eq!(counted["result"]["structuredContent"]["count"], 2_000);
@@ -107,7 +107,7 @@ fn over_standard_input_a_handshake_comes_first_or_each_request_says_its_revision
     assert_eq!(answers[1]["result"]["protocolVersion"], "2025-11-25");
     assert_eq!(
         answers[2]["result"]["tools"].as_array().map(Vec::len),
-        Some(7)
+        Some(8)
     );
 }
 

@@ -1,5 +1,5 @@
 //! An agent's session, as it is recorded: options, count, aggregates, a search with a mistake, the search corrected
-//! by what the error said, a signal. The same over HTTP and over standard input.
+//! by what the error said, a signal, companies. The same over HTTP and over standard input.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::errors::assert_golden;
 use crate::fixture::Fixture;
 
 /// The calls of the session. The first search misspells a parameter and exceeds a bound.
-fn calls() -> [Value; 8] {
+fn calls() -> [Value; 10] {
     [
         message("server/discover", json!({})),
         call(
@@ -34,6 +34,15 @@ fn calls() -> [Value; 8] {
             json!({"q": "\"series a\"", "country": "Germany", "limit": 2, "idempotencyKey": "session-1"}),
         ),
         call("signal", json!({"id": "7477456168553964859"})),
+        call(
+            "companies",
+            json!({"country": "Germany", "has": [{"categories": ["hiring"], "min": 2}, {"categories": ["funding"]}],
+                "order": "-matches", "limit": 1}),
+        ),
+        call(
+            "companies",
+            json!({"has": [{"hiringTypes": ["new-role"], "days": 60}], "min": 2}),
+        ),
     ]
 }
 

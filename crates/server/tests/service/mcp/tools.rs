@@ -30,6 +30,7 @@ fn the_list_of_tools_is_bounded_and_describes_each_argument() {
         (1, "slug"),
         (30, "since"),
         (30, "measures"),
+        (20, "has"),
     ]) {
         let schema = &tool["inputSchema"];
         assert_eq!(schema["additionalProperties"], false);
@@ -162,6 +163,78 @@ fn aggregates_are_those_of_the_api() {
         let asked = fixture.get(&format!("/api/v1/aggregates?{query}"));
         assert_eq!(called["data"], asked.json()["data"], "{query}");
         assert_eq!(called["usage"]["charged"], asked.charged(), "{query}");
+    }
+}
+
+#[test]
+fn companies_are_those_of_the_api() {
+    let fixture = Fixture::start();
+    for (arguments, query) in [
+        (
+            json!({"has": [{"categories": ["hiring"], "min": 2}, {"q": "\"series a\""}], "order": "-matches", "limit": 5}),
+            "has=(categories=hiring;min=2),(q=%22series+a%22)&order=-matches&limit=5",
+        ),
+        (
+            json!({"hasNot": [{"categories": ["hiring", "funding"]}], "country": "Germany", "limit": 3}),
+            "hasNot=(categories=hiring,funding)&country=Germany&limit=3",
+        ),
+        (
+            json!({"has": "(days=90)", "limit": 1}),
+            "has=(days=90)&limit=1",
+        ),
+        (json!({"country": "Nowhere"}), "country=Nowhere"),
+    ] {
+        let called = content(&fixture.call("companies", arguments));
+        let asked = fixture.get(&format!("/api/v1/companies?{query}"));
+        let companies = called["companies"].as_array().expect("companies");
+        let items = asked.records();
+        assert_eq!(companies.len(), items.len(), "{query}");
+        for (company, item) in companies.iter().zip(&items) {
+            for name in ["slug", "name", "signalCount", "employees"] {
+                assert!(company[name] == item[name], "{query}: {company}");
+            }
+            let counts = |value: &Value| -> Vec<Value> {
+                let matches = value["matches"].as_array().cloned().unwrap_or_default();
+                matches
+                    .iter()
+                    .map(|matches| matches["count"].clone())
+                    .collect()
+            };
+            assert_eq!(counts(company), counts(item), "{query}");
+        }
+        let next = &asked.json()["data"]["nextCursor"];
+        assert_eq!(&called["nextCursor"], next, "{query}");
+        assert_eq!(called["usage"]["charged"], asked.charged(), "{query}");
+    }
+    let arguments = json!({"has": [{}], "countOnly": true, "facets": ["sizes"]});
+    let called = content(&fixture.call("companies", arguments));
+    let asked = fixture
+        .get("/api/v1/companies?has=()&countOnly=true&facets=sizes")
+        .json();
+    assert_eq!(called["count"], asked["data"]["count"]);
+    for size in asked["data"]["facets"]["sizes"].as_array().expect("sizes") {
+        let value = size["value"].as_str().expect("a value");
+        assert_eq!(called["facets"]["sizes"][value], size["count"], "{value}");
+    }
+}
+
+#[test]
+fn faults_of_conditions_are_named_all_at_once() {
+    let fixture = Fixture::start();
+    let arguments = json!({
+        "has": [{"days": 8, "q": {}}, {"ids": ["1"], "min": 3, "max": 2}], "hasNot": 7, "countri": "Germany"
+    });
+    let text = error_text(&fixture.call("companies", arguments));
+    for part in [
+        "The call has 6 errors",
+        "did you mean country?",
+        "has, condition 1: days",
+        "has, condition 1: q has to be one value",
+        "has, condition 2: \"ids\"",
+        "has, condition 2: min 3 is over max 2",
+        "hasNot has to be a list of objects",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
     }
 }
 
@@ -320,6 +393,7 @@ fn any_number_of_errors_gets_a_short_answer() {
             "company",
             "changes",
             "aggregate",
+            "companies",
         ] {
             let answer = fixture.send_message(&call(tool, arguments.clone()));
             assert!(
