@@ -2,9 +2,10 @@
 
 use serde_json::value::RawValue;
 use signaldex::json::{
-    AggregateAnswer, CompanyDetail, Data, FilterOptions, SignalDetail, SignalItem,
+    AggregateAnswer, CompaniesData, CompanyDetail, Data, FilterOptions, SignalDetail, SignalItem,
+    company_item,
 };
-use signaldex::query::{Facet, GroupBy, Measure, ParameterSet};
+use signaldex::query::{CompanyQuery, Facet, GroupBy, Measure, ParameterSet};
 use signaldex::{AggregateQuery, Filter, sample};
 
 use super::*;
@@ -164,6 +165,36 @@ fn aggregates_have_the_fields_of_the_table() {
     keys.sort();
     assert_eq!(keys, described("AggregateKey"));
 }
+
+#[test]
+fn companies_have_the_fields_of_the_table() {
+    let snapshot = sample::index().expect("the sample corpus").snapshot();
+    let query = CompanyQuery::from_query_string("has=(categories=hiring)&limit=1");
+    let query = query.expect("a query");
+    let page = snapshot.companies(&query, sample::AS_OF).expect("a page");
+    let item = company_item(&page.items()[0]);
+    let item: Map<String, Value> = serde_json::from_slice(&item).expect("an object");
+    assert_eq!(names(&item), described("MatchedCompany"));
+    assert_eq!(names(&item["matches"][0]), described("ConditionMatches"));
+    let facets = snapshot.company_facets(query.filter(), sample::AS_OF, &COMPANY_FACETS);
+    let data = CompaniesData {
+        items: &[],
+        next_cursor: None,
+        count: Some(1),
+        facets: Some(FilterOptions {
+            counts: &facets.expect("counts"),
+            facets: &COMPANY_FACETS,
+        }),
+    };
+    let data = serde_json::to_value(data).expect("JSON");
+    assert_eq!(names(&data), described("CompanyPage"));
+    assert_eq!(names(&data["facets"]), described("CompanyFacets"));
+    let first = &data["facets"]["sizes"][0];
+    assert_eq!(names(first).len(), described("CompanyOption").len());
+}
+
+/// The facets of companies.
+const COMPANY_FACETS: [Facet; 3] = [Facet::Country, Facet::Industry, Facet::Size];
 
 #[test]
 fn the_page_on_records_has_the_table() {
