@@ -41,6 +41,23 @@ pub(super) fn amount(amount: f64) -> String {
     format!("{grouped}.{cents}")
 }
 
+/// A count in at most four characters: 999, 1.2k, 24k, 1.3M; nothing for zero.
+pub(super) fn short(count: u64) -> String {
+    const UNITS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+    let (mut value, mut unit) = (count, 0);
+    let mut tenths = 0;
+    while value >= 1000 {
+        tenths = value % 1000 / 100;
+        value /= 1000;
+        unit += 1;
+    }
+    match (value, unit) {
+        (0, _) => String::new(),
+        (..10, 1..) => format!("{value}.{tenths}{}", UNITS[unit]),
+        _ => format!("{value}{}", UNITS[unit]),
+    }
+}
+
 /// 1.4 MB, by powers of ten.
 pub(super) fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];

@@ -67,6 +67,7 @@ impl Admin {
             .route("/search.json", get(page(search::as_json)))
             .route("/search.csv", get(page(search::as_csv)))
             .route("/search.ndjson", get(page(search::as_ndjson)))
+            .route("/search/figures", get(page(search::show_figures)))
             .route("/search/new", get(page(search::show_news)))
             .route("/signals/{id}", get(page(search::signal)))
             .route("/companies/{slug}", get(page(search::company)))

@@ -37,11 +37,24 @@ function show(page) {
   const results = document.getElementById("results");
   results.innerHTML = page.getElementById("results").innerHTML;
   offerCopying(results);
+  loadFigures();
   document.getElementById("said").textContent = results.querySelector("h2").textContent;
   if (focused.name && !focused.isConnected) {
     const same = `[name="${CSS.escape(focused.name)}"][value="${CSS.escape(focused.value)}"]`;
     document.querySelector(same)?.focus();
   }
+}
+
+// Figures over all matches are loaded after the signals, which never wait for them. The link to them stays if that fails.
+async function loadFigures() {
+  const figures = document.querySelector("[data-figures]");
+  if (!figures) return;
+  figures.setAttribute("aria-busy", "true");
+  const answer = await fetch(figures.dataset.figures).catch(() => null);
+  const text = answer?.ok ? await answer.text().catch(() => "") : "";
+  const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("figures");
+  if (fresh) figures.innerHTML = fresh.innerHTML;
+  figures.removeAttribute("aria-busy");
 }
 
 // Says that nothing came back, and offers to ask again; the results before stay.
@@ -93,5 +106,6 @@ function leadToSearch() {
 offerCopying(document);
 foldFilters();
 leadToSearch();
+loadFigures();
 const search = document.getElementById("search");
 if (search) followChoices(search);

@@ -54,3 +54,20 @@ fn sizes_and_times_choose_their_unit() {
         assert_eq!(uptime(Duration::from_secs(seconds)), text);
     }
 }
+
+#[test]
+fn a_count_is_shortened_to_four_characters() {
+    let texts = [
+        (0, ""),
+        (999, "999"),
+        (1_000, "1.0k"),
+        (1_299, "1.2k"),
+        (24_429, "24k"),
+        (999_999, "999k"),
+        (1_300_000, "1.3M"),
+        (u64::MAX, "18E"),
+    ];
+    for (count, text) in texts {
+        assert_eq!(short(count), text);
+    }
+}

@@ -3,7 +3,9 @@
 //! The page takes the same query string as the API and shows the same results. It searches the index
 //! directly, so nothing is charged.
 
+mod aggregates;
 mod cards;
+mod chart;
 mod chips;
 mod choices;
 mod download;
@@ -25,6 +27,7 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use time::Date;
 
+pub(super) use aggregates::show as show_figures;
 pub(super) use download::{as_csv, as_json, as_ndjson};
 pub(super) use news::show as show_news;
 pub(super) use plan::QueryPlan;
@@ -72,6 +75,8 @@ struct FoundSignals {
     query: String,
     /// The URL of the changes from now on.
     news: String,
+    /// The URL of the figures over all matches.
+    figures: String,
     first_page: Option<String>,
     next_page: Option<String>,
     /// The companies that each item of `companies` is.
@@ -167,6 +172,7 @@ fn find(
         cards,
         query: text.to_string(),
         news: news::link(text, &snapshot.position()),
+        figures: aggregates::link(text),
         first_page,
         next_page,
         plan: QueryPlan::of(&explanation),

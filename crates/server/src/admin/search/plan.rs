@@ -1,7 +1,10 @@
-//! The plan of a query as a tree: the page, its segments, the steps in each.
+//! The plans of queries as trees: a page with its segments and the steps in each, and aggregates.
 
 use crate::admin::figures;
-use signaldex::{Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
+use signaldex::{
+    AggregateExplanation, Estimate, ExecutionExplanation, Explanation, SegmentExplanation,
+    StepExplanation,
+};
 
 /// The plan of a query.
 pub(in crate::admin) struct QueryPlan {
@@ -41,6 +44,37 @@ pub(in crate::admin) struct PlanStep {
     /// Percentage of the largest estimate.
     pub(in crate::admin) estimate_share: u64,
     pub(in crate::admin) actual_share: u64,
+}
+
+/// How aggregates were found.
+pub(in crate::admin) struct AggregatePlan {
+    pub(in crate::admin) query: String,
+    pub(in crate::admin) strategy: &'static str,
+    pub(in crate::admin) cost: String,
+    pub(in crate::admin) matches: String,
+    pub(in crate::admin) groups: String,
+    pub(in crate::admin) counting_time: String,
+    pub(in crate::admin) measuring_time: String,
+    /// How the matches of each segment were found; none if counts are stored.
+    pub(in crate::admin) executions: Vec<ExecutionPlan>,
+}
+
+impl AggregatePlan {
+    pub(in crate::admin) fn of(explanation: &AggregateExplanation) -> AggregatePlan {
+        let segments = explanation.segments.iter();
+        AggregatePlan {
+            query: explanation.query.clone(),
+            strategy: explanation.strategy,
+            cost: figures::grouped(explanation.cost),
+            matches: figures::grouped(explanation.matches),
+            groups: figures::grouped(explanation.groups),
+            counting_time: figures::duration(explanation.counting_time),
+            measuring_time: figures::duration(explanation.measuring_time),
+            executions: segments
+                .map(|it| ExecutionPlan::of("Segment", it))
+                .collect(),
+        }
+    }
 }
 
 impl QueryPlan {

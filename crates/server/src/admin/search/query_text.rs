@@ -69,6 +69,12 @@ impl QueryText {
         self.0.iter().any(|(known, _)| known == name)
     }
 
+    /// The value of a parameter.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        let pair = self.0.iter().find(|(known, _)| known == name);
+        pair.map(|(_, value)| value.as_str())
+    }
+
     /// Removes a parameter.
     pub(super) fn without(&self, name: &str) -> QueryText {
         let others = self.0.iter().filter(|(known, _)| known != name);
