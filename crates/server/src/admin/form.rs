@@ -30,6 +30,20 @@ impl FormData {
         FormData(pairs.map(decoded).collect())
     }
 
+    /// A form of these fields.
+    pub(super) fn of(fields: impl IntoIterator<Item = (String, String)>) -> FormData {
+        FormData(fields.into_iter().collect())
+    }
+
+    /// The fields whose names begin with a prefix, without it.
+    pub(super) fn within(&self, prefix: &str) -> FormData {
+        let inner = |(name, value): &(String, String)| {
+            let name = name.strip_prefix(prefix)?;
+            Some((name.to_owned(), value.clone()))
+        };
+        FormData(self.0.iter().filter_map(inner).collect())
+    }
+
     /// Reads a form from a body; `None` if it is too long or does not arrive in time.
     pub(super) async fn read(body: Body) -> Option<FormData> {
         let bytes = tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await;

@@ -46,9 +46,10 @@ struct MessagePage<'a> {
 
 impl<'a> PageLayout<'a> {
     /// The entries of the navigation.
-    pub(super) const NAVIGATION: [NavigationEntry; 7] = [
+    pub(super) const NAVIGATION: [NavigationEntry; 8] = [
         NavigationEntry::new("/", "Overview"),
         NavigationEntry::new("/search", "Search"),
+        NavigationEntry::new("/companies", "Companies"),
         NavigationEntry::new("/keys", "Keys"),
         NavigationEntry::new("/usage", "Usage"),
         NavigationEntry::new("/requests", "Requests"),

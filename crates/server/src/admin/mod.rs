@@ -70,6 +70,7 @@ impl Admin {
             .route("/search/figures", get(page(search::show_figures)))
             .route("/search/new", get(page(search::show_news)))
             .route("/signals/{id}", get(page(search::signal)))
+            .route("/companies", get(page(search::show_companies)))
             .route("/companies/{slug}", get(page(search::company)))
             .route("/keys", get(page(keys::list)).post(page(keys::create)))
             .route("/keys/edit", get(page(keys::edit)).post(page(keys::save)))

@@ -27,6 +27,14 @@ function addressOf(form) {
   return `${form.action}?${new URLSearchParams(filled)}`;
 }
 
+// What is left empty is not sent, so that addresses stay short.
+function leaveOutEmpty(form) {
+  form.addEventListener("formdata", ({ formData }) => {
+    const empty = [...formData].filter(([, value]) => value === "");
+    for (const [name] of empty) if (formData.getAll(name).every((value) => value === "")) formData.delete(name);
+  });
+}
+
 // Puts what a new page shows in place of what this one does; the form keeps its focus.
 function show(page) {
   const focused = document.activeElement;
@@ -107,5 +115,6 @@ offerCopying(document);
 foldFilters();
 leadToSearch();
 loadFigures();
+for (const form of document.querySelectorAll("form.search")) leaveOutEmpty(form);
 const search = document.getElementById("search");
 if (search) followChoices(search);

@@ -43,7 +43,7 @@ pub(super) struct ChartBar {
 }
 
 /// The numbers of matches by the first day of their period, and of those without a date.
-struct Counts {
+struct PeriodCounts {
     periods: BTreeMap<Date, u64>,
     undated: u64,
 }
@@ -56,14 +56,14 @@ impl Chart {
         text: &QueryText,
         today: Date,
     ) -> Result<Chart, Failed> {
-        let months = Counts::by(snapshot, filter, TimeUnit::Month, today)?;
+        let months = PeriodCounts::by(snapshot, filter, TimeUnit::Month, today)?;
         let undated = match months.undated {
             0 => String::new(),
             undated => figures::grouped(undated),
         };
         let (unit, periods) = match months.range(TimeUnit::Month).len() {
             ..=2 => {
-                let days = Counts::by(snapshot, filter, TimeUnit::Day, today)?;
+                let days = PeriodCounts::by(snapshot, filter, TimeUnit::Day, today)?;
                 if days.range(TimeUnit::Day).len() <= DAYS_MAX {
                     (TimeUnit::Day, days)
                 } else {
@@ -81,15 +81,15 @@ impl Chart {
     }
 }
 
-impl Counts {
+impl PeriodCounts {
     fn by(
         snapshot: &Snapshot,
         filter: &Filter,
         unit: TimeUnit,
         today: Date,
-    ) -> Result<Counts, Failed> {
+    ) -> Result<PeriodCounts, Failed> {
         let query = by(filter, unit)?;
-        let mut counts = Counts {
+        let mut counts = PeriodCounts {
             periods: BTreeMap::new(),
             undated: 0,
         };
@@ -106,12 +106,12 @@ impl Counts {
         Ok(counts)
     }
 
-    fn by_year(&self) -> Counts {
+    fn by_year(&self) -> PeriodCounts {
         let mut years = BTreeMap::new();
         for (day, count) in &self.periods {
             *years.entry(first_of(TimeUnit::Year, *day)).or_default() += count;
         }
-        Counts {
+        PeriodCounts {
             periods: years,
             undated: self.undated,
         }

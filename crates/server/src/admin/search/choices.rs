@@ -6,9 +6,9 @@ use signaldex::query::{Facet, Order, ParameterKind, list};
 use signaldex::{Facets, Filter};
 
 /// Facets with their labels, below the heading of their part of the form.
-type LabelledFacets = [(Facet, &'static str)];
+pub(super) type LabelledFacets = [(Facet, &'static str)];
 
-const COMPANY: &LabelledFacets = &[
+pub(super) const COMPANY: &LabelledFacets = &[
     (Facet::Country, "Country"),
     (Facet::Industry, "Industry"),
     (Facet::Size, "Employees"),
@@ -130,7 +130,8 @@ pub(super) fn fixed(
     choices
 }
 
-fn group(
+/// The values of a facet under a filter, each with its count.
+pub(super) fn group(
     facet: Facet,
     label: &'static str,
     facets: &Facets,

@@ -8,7 +8,9 @@ mod cards;
 mod chart;
 mod chips;
 mod choices;
+mod companies;
 mod download;
+mod fields;
 mod marked;
 mod messages;
 mod news;
@@ -28,6 +30,7 @@ use axum::response::IntoResponse;
 use time::Date;
 
 pub(super) use aggregates::show as show_figures;
+pub(super) use companies::show as show_companies;
 pub(super) use download::{as_csv, as_json, as_ndjson};
 pub(super) use news::show as show_news;
 pub(super) use plan::QueryPlan;
@@ -37,6 +40,7 @@ pub(super) use record::{company, signal};
 use self::cards::{Card, cards_of};
 use self::chips::{Chip, chips};
 use self::choices::{Choices, FilterChoice};
+use self::fields::FilterFields;
 use self::messages::{invalid, no_index};
 use self::words::WordedFault;
 use super::dashboard::Admin;
@@ -52,13 +56,14 @@ use signaldex::{Filter, Query, Snapshot};
 /// Default number of signals on a page.
 const DEFAULT_LIMIT: &str = "10";
 
+/// The sizes of a page that forms offer, with their labels.
+const PAGE_SIZES: [(&str, &str); 3] = [("10", "10"), ("25", "25"), ("50", "50")];
+
 #[derive(Template)]
 #[template(path = "search.html", config = "src/admin/askama.toml")]
 struct SearchPage<'a> {
     layout: PageLayout<'a>,
-    form: &'a FormData,
-    choices: Choices,
-    errors: Vec<WordedFault>,
+    fields: FilterFields,
     chips: Vec<Chip>,
     found: Option<FoundSignals>,
     curl: String,
@@ -120,12 +125,15 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let form = FormData::parse(visit.query.as_bytes());
     let page = SearchPage {
         layout: PageLayout::of(visit, "Search"),
-        choices: Choices::of(&facets, &filter, &form),
         chips: chips(&text),
-        curl: snippets::curl(&admin.0.settings.public_url, &text),
+        curl: snippets::curl(&admin.0.settings.public_url, "signals", &text),
         rust: snippets::rust(&text),
-        form: &form,
-        errors,
+        fields: FilterFields {
+            prefix: String::new(),
+            choices: Choices::of(&facets, &filter, &form),
+            form,
+            errors,
+        },
         found,
     };
     let status = match query {
@@ -180,29 +188,6 @@ fn find(
 }
 
 impl SearchPage<'_> {
-    /// The value of a field.
-    fn typed(&self, name: &str) -> &str {
-        self.form.value(name)
-    }
-
-    /// The error of a field; empty if there is none.
-    fn error(&self, name: &str) -> &str {
-        let error = self.errors.iter().find(|error| error.parameter == name);
-        error.map_or("", |error| &error.text)
-    }
-
-    /// Whether any of these fields has a value, so that their group is expanded.
-    fn uses(&self, names: &[&str]) -> bool {
-        names.iter().any(|name| !self.typed(name).is_empty())
-    }
-
-    /// Whether any field of these groups has a value.
-    fn uses_any_of(&self, groups: &[choices::FilterGroup]) -> bool {
-        groups
-            .iter()
-            .any(|group| !self.typed(group.name).is_empty())
-    }
-
     /// The choices of the order. The default sends nothing, so that addresses stay short.
     fn orders(&self) -> Vec<FilterChoice> {
         let value = |order: Order| match order {
@@ -210,15 +195,11 @@ impl SearchPage<'_> {
             order => order.as_str(),
         };
         let orders = Order::ALL.map(|order| (value(order), choices::order_label(order)));
-        choices::fixed(self.form, "order", &orders)
+        choices::fixed(&self.fields.form, "order", &orders)
     }
 
     /// The choices of the page size.
     fn limits(&self) -> Vec<FilterChoice> {
-        choices::fixed(
-            self.form,
-            "limit",
-            &[("10", "10"), ("25", "25"), ("50", "50")],
-        )
+        choices::fixed(&self.fields.form, "limit", &PAGE_SIZES)
     }
 }

@@ -57,6 +57,11 @@ impl QueryText {
         QueryText(pairs)
     }
 
+    /// A query string of pairs without empty values.
+    pub(super) fn of_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> QueryText {
+        QueryText(pairs.into_iter().collect())
+    }
+
     pub(super) fn pairs(&self) -> &[(String, String)] {
         &self.0
     }
@@ -75,10 +80,15 @@ impl QueryText {
         pair.map(|(_, value)| value.as_str())
     }
 
+    /// Only the pairs that pass a test.
+    pub(super) fn only(&self, test: impl Fn(&str) -> bool) -> QueryText {
+        let pairs = self.0.iter().filter(|(name, _)| test(name));
+        QueryText(pairs.cloned().collect())
+    }
+
     /// Removes a parameter.
     pub(super) fn without(&self, name: &str) -> QueryText {
-        let others = self.0.iter().filter(|(known, _)| known != name);
-        QueryText(others.cloned().collect())
+        self.only(|known| known != name)
     }
 
     /// Sets a parameter.
@@ -90,12 +100,17 @@ impl QueryText {
 
     /// The URL of the search page for this query string.
     pub(super) fn link(&self) -> String {
-        format!("{PATH}?{self}")
+        self.link_to(PATH)
+    }
+
+    /// The URL of another page for this query string.
+    pub(super) fn link_to(&self, path: &str) -> String {
+        format!("{path}?{self}")
     }
 }
 
 /// Whether a parameter is a list.
-fn is_list(name: &str) -> bool {
+pub(super) fn is_list(name: &str) -> bool {
     let kind = Parameter::of_name(name).map(|parameter| parameter.description().kind);
     matches!(
         kind,

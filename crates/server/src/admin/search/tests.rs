@@ -143,7 +143,7 @@ fn every_field_of_the_form_has_a_label() {
     }
     for name in ["limit", "order"] {
         assert!(
-            template.contains(&format!("self.error(\"{name}\")")),
+            template.contains(&format!("fields.error(\"{name}\")")),
             "{name}"
         );
     }

@@ -114,7 +114,7 @@ fn too_many(kind: Option<ParameterKind>) -> String {
 }
 
 /// The label of the field of a parameter, if it has one.
-fn label(parameter: Parameter) -> Option<&'static str> {
+pub(super) fn label(parameter: Parameter) -> Option<&'static str> {
     Some(match parameter.name() {
         "q" => "Words in the title",
         "all" => "Title: all of these",
