@@ -2,16 +2,21 @@
 
 use askama::Template;
 use axum::http::StatusCode;
+use time::Date;
 
 use super::dashboard::Admin;
 use super::failed::PageResult;
 use super::figures;
 use super::form::FormData;
 use super::layout::{self, PageLayout};
-use super::search::{QueryPlan, QueryText};
+use super::search::{
+    AggregatePlan, COMPANIES_PATH, CompaniesPlan, QueryPlan, QueryText, SEARCH_PATH,
+};
 use super::visit::Visit;
+use crate::corpus::QueryKind;
 use crate::slow::SlowQuery;
-use signaldex::Query;
+use signaldex::query::{CompanyQuery, InvalidQuery, Parameter, ParameterSet};
+use signaldex::{AggregateQuery, Query, Snapshot};
 
 #[derive(Template)]
 #[template(path = "slow.html", config = "src/admin/askama.toml")]
@@ -19,7 +24,14 @@ struct SlowQueriesPage<'a> {
     layout: PageLayout<'a>,
     lines: Vec<SlowQueryRow>,
     threshold: String,
-    plan: Option<QueryPlan>,
+    plan: Option<SlowPlan>,
+}
+
+/// The plan of a slow query.
+enum SlowPlan {
+    Search(QueryPlan),
+    Aggregates(AggregatePlan),
+    Companies(CompaniesPlan),
 }
 
 /// A slow query.
@@ -27,6 +39,7 @@ struct SlowQueryRow {
     rank: usize,
     kind: &'static str,
     filters: Vec<(String, String)>,
+    /// The page that asks it again.
     link: String,
     time: String,
     at: String,
@@ -67,7 +80,7 @@ fn line(rank: usize, query: &SlowQuery, key: String, shown: Option<usize>) -> Sl
     SlowQueryRow {
         rank,
         kind: query.kind.as_str(),
-        link: text.to_string(),
+        link: link(query.kind, &text),
         filters: text.into_pairs(),
         time: figures::duration(query.time),
         at: figures::instant(query.at),
@@ -77,16 +90,51 @@ fn line(rank: usize, query: &SlowQuery, key: String, shown: Option<usize>) -> Sl
     }
 }
 
+/// The page that asks a query again. What aggregates are grouped by is no filter, so the search is for their matches.
+fn link(kind: QueryKind, text: &QueryText) -> String {
+    match kind {
+        QueryKind::Companies => text.link_to(COMPANIES_PATH),
+        QueryKind::Aggregates => {
+            let is_filter = |name: &str| Parameter::of_name(name).is_some_and(Parameter::is_filter);
+            text.only(is_filter).link_to(SEARCH_PATH)
+        }
+        _ => text.link_to(SEARCH_PATH),
+    }
+}
+
 /// The plan of a query as the index is now.
-fn plan(admin: &Admin, query: &SlowQuery) -> Result<Option<QueryPlan>, signaldex::Error> {
-    let Ok(query) = Query::from_query_string(&query.text) else {
-        return Ok(None);
-    };
+fn plan(admin: &Admin, query: &SlowQuery) -> Result<Option<SlowPlan>, signaldex::Error> {
     let service = &admin.0.service.0;
     // A node of a cluster has no plan of the whole to show.
     let Some(index) = service.corpus.index() else {
         return Ok(None);
     };
-    let explanation = index.snapshot().explain(&query, service.today())?;
-    Ok(Some(QueryPlan::of(&explanation)))
+    let planned = planned(&index.snapshot(), query, service.today());
+    // What cannot be read any more has no plan.
+    planned.map_or(Ok(None), |plan| plan.map(Some))
+}
+
+/// The plan, or why the query string cannot be read.
+fn planned(
+    snapshot: &Snapshot,
+    query: &SlowQuery,
+    today: Date,
+) -> Result<Result<SlowPlan, signaldex::Error>, InvalidQuery> {
+    let text = query.text.as_str();
+    Ok(match query.kind {
+        QueryKind::Aggregates => {
+            let query = AggregateQuery::from_query_string(text, ParameterSet::FILTERS)?;
+            let explanation = snapshot.explain_aggregate(&query, today);
+            explanation.map(|it| SlowPlan::Aggregates(AggregatePlan::of(&it)))
+        }
+        QueryKind::Companies => {
+            let query = CompanyQuery::from_query_string(text)?;
+            let explanation = snapshot.explain_companies(&query, today);
+            explanation.map(|it| SlowPlan::Companies(CompaniesPlan::of(&it)))
+        }
+        _ => {
+            let explanation = snapshot.explain(&Query::from_query_string(text)?, today);
+            explanation.map(|it| SlowPlan::Search(QueryPlan::of(&it)))
+        }
+    })
 }

@@ -162,6 +162,8 @@ fn every_page_asks_for_a_session_and_says_where_it_leads_back() {
     for target in [
         "/",
         "/search?q=raises",
+        "/search/figures?q=raises",
+        "/companies?has=()",
         "/keys",
         "/usage",
         "/requests",
@@ -197,6 +199,8 @@ fn every_answer_is_sealed_with_a_nonce_of_its_own() {
     for target in [
         "/",
         "/search?limit=10",
+        "/search/figures",
+        "/companies?limit=10&has=(days%3D90)",
         "/keys",
         "/usage",
         "/requests",
@@ -241,7 +245,7 @@ fn every_answer_is_sealed_with_a_nonce_of_its_own() {
     }
     policies.sort();
     policies.dedup();
-    assert_eq!(policies.len(), 9, "no nonce serves twice");
+    assert_eq!(policies.len(), 11, "no nonce serves twice");
 }
 
 #[test]
@@ -437,6 +441,9 @@ fn what_is_in_records_and_queries_stays_text() {
         format!("/search?country={attack}&limit=10"),
         format!("/search?{attack}=1&limit=10"),
         format!("/usage?key={attack}"),
+        format!("/search/figures?q={attack}"),
+        format!("/companies?city={attack}&has=(q={attack})"),
+        format!("/companies?has1.q={attack}&has1.{attack}=1&hasNot1.country={attack}"),
     ];
     for target in targets {
         let mut answer = dashboard.visit(&session, &target);
@@ -462,6 +469,125 @@ fn a_form_leads_to_the_query_string_of_the_interface() {
     let page = text(&dashboard.visit(&session, &place));
     let query = place.trim_start_matches("/search?");
     assert!(page.contains(&format!("/api/v1/signals?{}", query.replace('&', "&#38;"))));
+}
+
+/// The exact numbers of a chart, by period.
+fn bars(page: &str) -> Vec<(String, u64)> {
+    let hidden = |part: &str| {
+        let texts = part.split("<span class=\"hidden\">").skip(1);
+        let texts = texts.map(|rest| rest.split('<').next().unwrap_or_default().to_owned());
+        texts.collect::<Vec<String>>()
+    };
+    let chart = page
+        .split("<table class=\"chart\"")
+        .nth(1)
+        .expect("a chart");
+    let (head, rest) = chart.split_once("</thead>").expect("a head");
+    let body = rest.split("</table>").next().expect("a body");
+    let counts = hidden(body).into_iter().skip(1);
+    let counts = counts.map(|count| count.replace(',', "").parse().expect("a number"));
+    hidden(head).into_iter().zip(counts).collect()
+}
+
+#[test]
+fn the_chart_has_the_figures_of_the_api() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let new = signaldex_server::NewKey::named("shop");
+    let (_, key) = dashboard.state().create_key(&new).expect("a key");
+    for (query, unit) in [
+        ("categories=funding", "month"),
+        ("days=30", "day"),
+        ("q=raises&fundingCurrency=EUR", "month"),
+    ] {
+        let search = text(&dashboard.visit(&session, &format!("/search?{query}&limit=10")));
+        let link = format!("/search/figures?{query}&limit=10").replace('&', "&#38;");
+        assert!(
+            search.contains(&format!("data-figures=\"{link}\"")),
+            "{link}"
+        );
+        let page = text(&dashboard.visit(&session, &format!("/search/figures?{query}")));
+        let target = format!("/api/v1/aggregates?{query}&by={unit}&measures=sum,median");
+        let answer = dashboard.ask(&target, key.as_str());
+        let answer: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
+        let groups = answer["data"]["groups"].as_array().expect("groups");
+        let groups = groups.iter().filter_map(|group| {
+            let period = group["key"][unit].as_str()?;
+            Some((period.to_owned(), group["count"].as_u64()?))
+        });
+        let shown = bars(&page).into_iter().filter(|(_, count)| *count > 0);
+        assert_eq!(
+            shown.collect::<Vec<_>>(),
+            groups.collect::<Vec<_>>(),
+            "{query}"
+        );
+        for amounts in answer["data"]["totals"]["amounts"]
+            .as_array()
+            .expect("amounts")
+        {
+            let currency = amounts["currency"].as_str().unwrap_or("no currency");
+            let row = page
+                .split(&format!("<th scope=\"row\">{currency}</th>"))
+                .nth(1);
+            let row = row
+                .and_then(|row| row.split("</tr>").next())
+                .expect(currency);
+            let row = row.replace(',', "");
+            for figure in ["count", "sum"] {
+                let figure = amounts[figure].as_f64().expect("a number").trunc();
+                assert!(
+                    row.contains(&format!(">{figure}")),
+                    "{currency} {figure}: {row}"
+                );
+            }
+        }
+    }
+    let invalid = dashboard.visit(&session, "/search/figures?contry=x");
+    assert_eq!(invalid.status, 400);
+}
+
+#[test]
+fn a_form_of_conditions_leads_to_the_query_string_of_the_interface() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let form =
+        "country=Germany&city=&has1.categories=hiring&has1.min=2&has2.q=&hasNot1.days=7&limit=10";
+    let answer = dashboard.visit(&session, &format!("/companies?{form}"));
+    let place = answer.header("location").expect("a place").to_owned();
+    assert_eq!(
+        place,
+        "/companies?country=Germany&limit=10&has=(categories%3Dhiring;min%3D2)&hasNot=(days%3D7)"
+    );
+    let answer = dashboard.visit(&session, &place);
+    assert_eq!(answer.status, 200);
+    let page = text(&answer);
+    let query = place.trim_start_matches("/companies?");
+    assert!(page.contains(&format!(
+        "/api/v1/companies?{}",
+        query.replace('&', "&#38;")
+    )));
+    let broken_out = dashboard.visit(&session, "/companies?has1.q=a),(q%3Db&limit=10");
+    assert_eq!(broken_out.status, 400);
+    assert!(
+        text(&broken_out).contains("value=\"a),(q=b\""),
+        "what was typed stays"
+    );
+}
+
+#[test]
+fn slow_aggregates_have_a_plan_and_lead_to_their_matches() {
+    let limits = Limits {
+        slow_query_time: Duration::ZERO,
+        ..Limits::default()
+    };
+    let dashboard = Dashboard::with(Duration::from_secs(60), limits);
+    let session = dashboard.sign_in();
+    let new = signaldex_server::NewKey::named("shop");
+    let (_, key) = dashboard.state().create_key(&new).expect("a key");
+    dashboard.ask("/api/v1/aggregates?q=raises&by=month", key.as_str());
+    let page = text(&dashboard.visit(&session, "/slow?plan=0"));
+    assert!(page.contains("one pass over all matches"), "{page}");
+    assert!(page.contains("href=\"/search?q=raises\""), "{page}");
 }
 
 #[test]

@@ -30,11 +30,11 @@ use axum::response::IntoResponse;
 use time::Date;
 
 pub(super) use aggregates::show as show_figures;
-pub(super) use companies::show as show_companies;
+pub(super) use companies::{CompaniesPlan, PATH as COMPANIES_PATH, show as show_companies};
 pub(super) use download::{as_csv, as_json, as_ndjson};
 pub(super) use news::show as show_news;
-pub(super) use plan::QueryPlan;
-pub(super) use query_text::QueryText;
+pub(super) use plan::{AggregatePlan, QueryPlan};
+pub(super) use query_text::{PATH as SEARCH_PATH, QueryText};
 pub(super) use record::{company, signal};
 
 use self::cards::{Card, cards_of};

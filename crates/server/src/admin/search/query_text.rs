@@ -8,7 +8,7 @@ use crate::admin::form::FormData;
 use signaldex::query::{Parameter, ParameterKind};
 
 /// The path of the search page.
-pub(super) const PATH: &str = "/search";
+pub(in crate::admin) const PATH: &str = "/search";
 
 /// Characters escaped as `%XX`, so that the text is valid in a query string, in shell quotes and in a Rust
 /// string. Everything else stays readable.
@@ -81,7 +81,7 @@ impl QueryText {
     }
 
     /// Only the pairs that pass a test.
-    pub(super) fn only(&self, test: impl Fn(&str) -> bool) -> QueryText {
+    pub(in crate::admin) fn only(&self, test: impl Fn(&str) -> bool) -> QueryText {
         let pairs = self.0.iter().filter(|(name, _)| test(name));
         QueryText(pairs.cloned().collect())
     }
@@ -104,7 +104,7 @@ impl QueryText {
     }
 
     /// The URL of another page for this query string.
-    pub(super) fn link_to(&self, path: &str) -> String {
+    pub(in crate::admin) fn link_to(&self, path: &str) -> String {
         format!("{path}?{self}")
     }
 }
