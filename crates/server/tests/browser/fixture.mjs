@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,11 +20,24 @@ const QUIET = ["--disable-quic", "--disable-background-networking", "--disable-c
 export const DESK = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
-// Starts `signaldex serve` over the sample corpus and reads what it says at its first start.
-export async function startService({ session = 43200 } = {}) {
+// Builds an index of records and returns its directory.
+function build(directory, records) {
+  const index = join(directory, "index");
+  const files = Object.entries(records).flatMap(([kind, lines]) => {
+    const file = join(directory, `${kind}.jsonl`);
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    return [`--${kind}`, file];
+  });
+  execFileSync(PROGRAM, ["build", ...files, "--out", index], { stdio: ["ignore", "ignore", "inherit"] });
+  return index;
+}
+
+// Starts `signaldex serve` over the sample corpus, or over records, and reads what it says at its first start.
+export async function startService({ session = 43200, records = null } = {}) {
   const directory = mkdtempSync(join(tmpdir(), "signaldex-browser-"));
+  const index = records ? [build(directory, records)] : [];
   const state = join(directory, "state.db");
-  const child = spawn(PROGRAM, ["serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
+  const child = spawn(PROGRAM, ["serve", ...index, "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
     // Every query counts as slow, so that the page of slow queries has some.
     "--slow-query-time", "0.000001",
     "--state", state, "--admin-session", String(session), "--log", "warn"], { stdio: ["ignore", "pipe", "inherit"] });

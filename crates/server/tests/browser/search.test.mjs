@@ -239,7 +239,7 @@ for (const colorScheme of ["light", "dark"]) {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     const [signal] = (await api("signals?limit=1")).items;
     const records = [`/signals/${signal.id}`, `/companies/${signal.companySlug}`];
-    const pages = ["/", "/search", "/keys", "/keys/edit?id=key_trial", "/usage", "/usage?by=day", "/requests", "/slow", "/storage", "/search/new?q=robotics&since=start", ...records]
+    const pages = ["/", "/search", "/search/figures", "/companies", "/companies?has=(categories%3Dfunding)&hasNot=(days%3D7)", "/keys", "/keys/edit?id=key_trial", "/usage", "/usage?by=day", "/requests", "/slow", "/storage", "/search/new?q=robotics&since=start", ...records]
       .map((path) => service.admin + path);
     const reference = ["", "/search-signals", "/get-signal", "/get-company", "/find-companies", "/get-filter-options", "/get-changes", "/export-signals", "/aggregate-signals"];
     for (const address of [...pages, ...reference.map((path) => `${service.api}/docs${path}`)]) {
