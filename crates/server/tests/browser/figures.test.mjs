@@ -124,7 +124,7 @@ test("figures of nothing, of invalid searches, and on a phone", async () => {
     await page.locator(".chart").waitFor();
     assert.ok(await overflow(page) <= 0, path);
     await assertAccessible(page, path);
-    const [height, width] = await page.locator(".chart td").first().evaluate((cell) => [cell.offsetHeight, cell.offsetWidth]);
+    const [height, width] = await page.locator(".chart tbody td").first().evaluate((cell) => [cell.offsetHeight, cell.offsetWidth]);
     assert.ok(height > 100 && width >= 24, `a bar can be hit: ${height}, ${width}`);
   }
   await page.goto(`${service.admin}/search/figures?contry=x`);

@@ -70,7 +70,7 @@ impl Chart {
                     (TimeUnit::Month, months)
                 }
             }
-            ..=MONTHS_MAX => (TimeUnit::Month, months),
+            3..=MONTHS_MAX => (TimeUnit::Month, months),
             _ => (TimeUnit::Year, months.by_year()),
         };
         Ok(Chart {
