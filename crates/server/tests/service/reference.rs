@@ -184,6 +184,7 @@ fn the_examples_run() {
                 "/docs/export-signals" => "Eastermoor School",
                 "/docs/get-changes" => "next",
                 "/docs/aggregate-signals" => "truncated",
+                "/docs/find-companies" => "Fennmark Mutual",
                 _ => "Brazil",
             };
             assert!(text.contains(expected), "{path} {language}: {text}");
