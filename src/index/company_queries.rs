@@ -9,9 +9,7 @@ use super::facets::Facets;
 use super::snapshot::Snapshot;
 use crate::Result;
 use crate::plan::{Cost, cost};
-use crate::query::{
-    CompanyFilter, CompanyOrder, CompanyQuery, CompanyStart, Condition, Facet, MatchedCompany,
-};
+use crate::query::{CompanyFilter, CompanyOrder, CompanyQuery, Condition, Facet, MatchedCompany};
 
 impl Snapshot {
     /// Finds the requested page of companies, with what their conditions count.
@@ -41,14 +39,8 @@ impl Snapshot {
     /// The first query to a snapshot numbers its companies: a comparison per company and segment.
     pub fn companies(&self, query: &CompanyQuery, today: Date) -> Result<CompanyPage<'_>> {
         let day = query.day(today);
-        let (after, skipped) = match query.start() {
-            CompanyStart::First => (None, 0),
-            CompanyStart::After(cursor) => (Some(cursor.last()), 0),
-            CompanyStart::Page(number) => (None, (usize::from(*number) - 1) * query.limit()),
-        };
         let found = CompanySearch::new(self, day)?.find(query.filter(), query.order())?;
-        let FirstCompanies { numbers, has_more } =
-            found.first(self, after, skipped, query.limit())?;
+        let FirstCompanies { numbers, has_more } = found.page(self, query)?;
         let items = self.matched_companies(query.filter(), &numbers, day)?;
         let last = items.last().filter(|_| has_more);
         Ok(CompanyPage {

@@ -12,7 +12,10 @@ use super::snapshot::Snapshot;
 use crate::Result;
 use crate::encoding::column::Column;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::query::{CompanyFilter, CompanyKey, CompanyOrder, Facet, Filter, value_of_count};
+use crate::query::{
+    CompanyFilter, CompanyKey, CompanyOrder, CompanyQuery, CompanyStart, Facet, Filter,
+    value_of_count,
+};
 use crate::segment::{CompanyAttributes, TextField};
 use crate::signal::Company;
 
@@ -350,6 +353,22 @@ fn attribute_ranges<'s>(
 }
 
 impl FoundCompanies {
+    /// The companies of the requested page.
+    ///
+    /// # Errors
+    /// As [`first`](Self::first).
+    pub(super) fn page(&self, snapshot: &Snapshot, query: &CompanyQuery) -> Result<FirstCompanies> {
+        let limit = query.limit();
+        match query.start() {
+            CompanyStart::First => self.first(snapshot, None, 0, limit),
+            CompanyStart::After(cursor) => self.first(snapshot, Some(cursor.last()), 0, limit),
+            CompanyStart::Page(number) => {
+                let skipped = (usize::from(*number) - 1) * limit;
+                self.first(snapshot, None, skipped, limit)
+            }
+        }
+    }
+
     /// The first companies after a key: at most `max` after the first `skipped`.
     ///
     /// # Errors
@@ -412,6 +431,16 @@ impl FoundCompanies {
         }
         keys.sort_unstable_by(in_order);
         keys.into_iter().map(|(_, number)| number).collect()
+    }
+
+    /// The key of a company.
+    ///
+    /// # Errors
+    /// The keys of companies of a file are damaged.
+    pub(super) fn key(&self, snapshot: &Snapshot, number: u32) -> Result<CompanyKey> {
+        let values = self.values.as_ref();
+        let value = values.and_then(|values| self.value(values, number));
+        Ok(CompanyKey::new(value, snapshot.slug_of_number(number)?))
     }
 
     fn value(&self, values: &MatchesByCompany, number: u32) -> Option<i64> {

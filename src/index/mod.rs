@@ -39,6 +39,7 @@ mod chain;
 mod commit;
 mod companies;
 mod company_explain;
+mod company_keys;
 mod company_matches;
 mod company_page;
 mod company_ranks;

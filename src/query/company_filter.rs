@@ -155,6 +155,17 @@ impl CompanyFilter {
         &self.has_not
     }
 
+    /// The slug of the one company that can fulfil it, if the filter names it.
+    ///
+    /// ```
+    /// let query = signaldex::query::CompanyQuery::from_query_string("companySlug=acme&has=()")?;
+    /// assert_eq!(query.filter().company_slug(), Some("acme"));
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn company_slug(&self) -> Option<&str> {
+        self.company.company_slug()
+    }
+
     /// Whether every company fulfils it.
     ///
     /// ```

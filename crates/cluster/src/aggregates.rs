@@ -379,4 +379,4 @@ fn malformed() -> Error {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 
 use super::aggregates::AggregatesPart;
+use super::companies::{CompaniesKind, CompanyRow};
 use super::question::ShardRequest;
 use signaldex::query::{Facet, InvalidQuery, SortKey};
 use signaldex::{
@@ -30,6 +31,8 @@ pub(super) enum ShardAnswer {
     Hints(HintFacts),
     /// Figures in groups.
     Aggregates(AggregatesPart),
+    /// Companies in the order of the query.
+    Companies(Vec<CompanyRow>),
     /// Changes of one shard, or why a position has no place in its history.
     Changes(Result<FoundChanges, PositionError>),
 }
@@ -102,10 +105,7 @@ impl ShardAnswer {
                 let rows = all(parts, ShardAnswer::rows)?;
                 Ok(ShardAnswer::Rows(wanted.first_rows(rows)))
             }
-            ShardRequest::Count { .. } => {
-                let counts = parts.into_iter().map(ShardAnswer::count);
-                Ok(ShardAnswer::Count(counts.sum::<Result<u64>>()?))
-            }
+            ShardRequest::Count { .. } => sum(parts),
             ShardRequest::Facets { .. } => Ok(ShardAnswer::Counters(CountedFacets::of(parts)?)),
             ShardRequest::Hints { .. } => {
                 let mut facts = HintFacts::default();
@@ -119,7 +119,24 @@ impl ShardAnswer {
                 let parts = parts.collect::<Result<_>>()?;
                 AggregatesPart::merge(query, parts).map(ShardAnswer::Aggregates)
             }
+            ShardRequest::Companies(companies) => match companies.kind {
+                CompaniesKind::Items | CompaniesKind::Keys => {
+                    let rows = all(parts, ShardAnswer::companies)?;
+                    Ok(ShardAnswer::Companies(companies.first_rows(rows)))
+                }
+                CompaniesKind::Count => sum(parts),
+                CompaniesKind::Facets => Ok(ShardAnswer::Counters(CountedFacets::of(parts)?)),
+            },
             ShardRequest::Changes(_) => Err(unexpected()),
+        }
+    }
+
+    /// # Errors
+    /// The node has sent the wrong kind of answer.
+    pub(super) fn companies(self) -> Result<Vec<CompanyRow>> {
+        match self {
+            ShardAnswer::Companies(rows) => Ok(rows),
+            _ => Err(unexpected()),
         }
     }
 
@@ -178,6 +195,7 @@ impl ShardAnswer {
     pub(super) fn row_count(&self) -> usize {
         match self {
             ShardAnswer::Rows(rows) => rows.len(),
+            ShardAnswer::Companies(rows) => rows.len(),
             ShardAnswer::Count(_) | ShardAnswer::Counters(_) => 1,
             ShardAnswer::Facets(values) => values.len(),
             ShardAnswer::Hints(facts) => facts.iter().count(),
@@ -186,6 +204,11 @@ impl ShardAnswer {
             ShardAnswer::Changes(Err(_)) => 0,
         }
     }
+}
+
+fn sum(parts: Vec<ShardAnswer>) -> Result<ShardAnswer> {
+    let counts = parts.into_iter().map(ShardAnswer::count);
+    Ok(ShardAnswer::Count(counts.sum::<Result<u64>>()?))
 }
 
 /// Concatenates the items of several answers.

@@ -2,7 +2,6 @@
 //!
 //! It creates the queries and uses the answers; [`asking`](super::asking) sends them.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use time::Date;
 use super::admission::Admission;
 use super::answer::{AnswerRow, ShardAnswer};
 use super::asking::{Asker, RowShare, unavailable};
+use super::companies::CompaniesKind;
 use super::leases::Leases;
 use super::manifest_cache::ManifestCache;
 use super::members::{Members, Unreachable};
@@ -21,7 +21,7 @@ use super::placement::shard_of;
 use super::question::{RowFormat, ShardRequest};
 use signaldex::json::{Rendering, SearchAnswer};
 use signaldex::query::limits::PAGE_BYTES_MAX;
-use signaldex::query::{CompanyQuery, Facet, InvalidQuery, SortKey, Start};
+use signaldex::query::{CompanyQuery, InvalidQuery, SortKey, Start};
 use signaldex::{
     AggregateQuery, Aggregates, Error, FacetQuery, Facets, Filter, PositionError, Query, SignalId,
 };
@@ -29,9 +29,6 @@ use signaldex_server::corpus::{
     ChangesRequest, ClusterStatus, Corpus, CorpusFuture, CorpusView, ExportRequest, ExportSlice,
     PlanStatus, RenderedChanges, RenderedCompanies, RenderedPage, Unanswered,
 };
-
-/// Why queries for companies have no answer.
-const NO_COMPANIES: &str = "A cluster does not answer queries for companies; search by company.";
 
 /// Answers clients by querying the nodes of a cluster.
 pub(super) struct Coordinator {
@@ -74,6 +71,16 @@ impl Coordinator {
         wanted: ShardRequest,
     ) -> Result<ShardAnswer, Unanswered> {
         let share = RowShare::Expected;
+        self.ask_shards(at, shards, wanted, share).await
+    }
+
+    pub(super) async fn ask_shards(
+        &self,
+        at: &CorpusView,
+        shards: &[u32],
+        wanted: ShardRequest,
+        share: RowShare,
+    ) -> Result<ShardAnswer, Unanswered> {
         self.asker.ask(at.generation, shards, wanted, share).await
     }
 
@@ -90,7 +97,7 @@ impl Coordinator {
     }
 
     /// The shards that can hold matches: one, where the filter names a company, and none that is empty.
-    fn shards(&self, at: &CorpusView, filter: &Filter) -> Vec<u32> {
+    pub(super) fn shards(&self, at: &CorpusView, filter: &Filter) -> Vec<u32> {
         let mut shards = self.members().shards_with_signals(at.generation);
         if let Some(slug) = filter.company_slug() {
             let of_company = shard_of(slug, self.members().shard_count(at.generation));
@@ -153,7 +160,8 @@ impl Coordinator {
         let share = RowShare::Expected;
         let mut rows = self.rows(at, whole, today, Some(format), share).await?;
         // Of the one more, the id is enough.
-        let Some(missing) = first_missing(&rows, part.limit() - 1) else {
+        let Some(missing) = first_missing(rows.iter().map(|row| &row.bytes), part.limit() - 1)
+        else {
             return Ok(rows);
         };
         rows.truncate(missing);
@@ -204,10 +212,7 @@ impl Coordinator {
             today,
             rendering,
         };
-        let answer = self
-            .asker
-            .ask(at.generation, &shards, wanted, share)
-            .await?;
+        let answer = self.ask_shards(at, &shards, wanted, share).await?;
         answer.rows().map_err(Unanswered::Failed)
     }
 
@@ -239,59 +244,6 @@ impl Coordinator {
     /// The number of rows received from other nodes so far.
     pub(super) fn rows_received(&self) -> u64 {
         self.asker.nodes.rows_received()
-    }
-
-    /// Explains a query: the query to each node, and how the answers are merged.
-    pub(super) fn explain(&self, query: &Query, today: Date) -> signaldex::Result<String> {
-        let view = self.members().view();
-        let shards = self.shards(&view, query.filter());
-        let wanted = if query.count_only() {
-            ShardRequest::Count {
-                filter: Box::new(query.filter().clone()),
-                today,
-            }
-        } else {
-            ShardRequest::Rows {
-                query: Box::new(query.part(Start::First, query.limit() + 1)),
-                today,
-                rendering: Some(RowFormat::Item(Rendering::Whole)),
-            }
-        };
-        self.explain_wanted(&view, &shards, &wanted)
-    }
-
-    /// Explains counting all facets.
-    pub(super) fn explain_facets(&self, filter: &Filter, today: Date) -> signaldex::Result<String> {
-        let view = self.members().view();
-        let shards = self.shards(&view, filter);
-        let wanted = ShardRequest::Facets {
-            query: Box::new(FacetQuery::new(filter.clone(), Facet::ALL)),
-            today,
-        };
-        self.explain_wanted(&view, &shards, &wanted)
-    }
-
-    fn explain_wanted(
-        &self,
-        at: &CorpusView,
-        shards: &[u32],
-        wanted: &ShardRequest,
-    ) -> signaldex::Result<String> {
-        let count = self.members().shard_count(at.generation);
-        let tasks = self.members().assign(at.generation, count, shards, &[]);
-        let tasks = tasks.map_err(|missing| Error::missing(missing.detail()))?;
-        let mut plan = format!("{} (generation {})\n", wanted.merging(), at.generation);
-        for task in tasks {
-            let (name, shards) = (self.members().name(task.node), task.shards);
-            let here = if task.node == self.members().own() {
-                " (this node)"
-            } else {
-                ""
-            };
-            // Writing to a string cannot fail.
-            let _ = writeln!(plan, "  {name}{here}: shards {shards:?}: {wanted}");
-        }
-        Ok(plan)
     }
 }
 
@@ -372,29 +324,41 @@ impl Corpus for Coordinator {
 
     fn companies(
         self: Arc<Self>,
-        _at: Arc<CorpusView>,
-        _query: Arc<CompanyQuery>,
-        _today: Date,
+        at: Arc<CorpusView>,
+        query: Arc<CompanyQuery>,
+        today: Date,
     ) -> CorpusFuture<RenderedCompanies> {
-        Box::pin(async { Err(unavailable(NO_COMPANIES)) })
+        Box::pin(async move {
+            let found = self.find_companies(&at, &query, today);
+            self.admitted(found).await
+        })
     }
 
     fn count_companies(
         self: Arc<Self>,
-        _at: Arc<CorpusView>,
-        _query: Arc<CompanyQuery>,
-        _today: Date,
+        at: Arc<CorpusView>,
+        query: Arc<CompanyQuery>,
+        today: Date,
     ) -> CorpusFuture<u64> {
-        Box::pin(async { Err(unavailable(NO_COMPANIES)) })
+        Box::pin(async move {
+            let kind = CompaniesKind::Count;
+            let answer = self.ask_all_companies(&at, kind, &query, today).await?;
+            answer.count().map_err(Unanswered::Failed)
+        })
     }
 
     fn company_facets(
         self: Arc<Self>,
-        _at: Arc<CorpusView>,
-        _query: Arc<CompanyQuery>,
-        _today: Date,
+        at: Arc<CorpusView>,
+        query: Arc<CompanyQuery>,
+        today: Date,
     ) -> CorpusFuture<Facets> {
-        Box::pin(async { Err(unavailable(NO_COMPANIES)) })
+        Box::pin(async move {
+            // Each facet is counted without its own filter, and no facet is a slug.
+            let kind = CompaniesKind::Facets;
+            let answer = self.ask_all_companies(&at, kind, &query, today).await?;
+            answer.facets().map_err(Unanswered::Failed)
+        })
     }
 
     fn signal(self: Arc<Self>, at: Arc<CorpusView>, id: SignalId) -> CorpusFuture<Option<Vec<u8>>> {
@@ -482,14 +446,17 @@ impl Corpus for Coordinator {
 }
 
 /// The first of a page's rows that no node has rendered, although the page has room for it.
-fn first_missing(rows: &[AnswerRow], limit: usize) -> Option<usize> {
-    let mut bytes = 0;
-    let rendered = rows.iter().take(limit).take_while(|row| {
-        bytes += row.bytes.len();
-        !row.bytes.is_empty()
+pub(super) fn first_missing<'r>(
+    rows: impl ExactSizeIterator<Item = &'r Bytes>,
+    limit: usize,
+) -> Option<usize> {
+    let (shown, mut bytes) = (rows.len().min(limit), 0);
+    let rendered = rows.take(limit).take_while(|row| {
+        bytes += row.len();
+        !row.is_empty()
     });
     let rendered = rendered.count();
-    (rendered < rows.len().min(limit) && bytes <= PAGE_BYTES_MAX).then_some(rendered)
+    (rendered < shown && bytes <= PAGE_BYTES_MAX).then_some(rendered)
 }
 
 /// The rows with checked ids.

@@ -12,8 +12,9 @@
 //! changes    what has changed since a position       change_walk   which shard is asked for it next
 //! exports    slices of all shards                    leases        generations that exports read from
 //! manifest_cache   former generations
+//! company_pages   pages of companies                     explain   how a query is asked and merged
 //! admission  a limit on concurrent work, and a short queue
-//! question   requests in versioned bytes      answer   responses, and merging      aggregates   those in groups
+//! question   requests in versioned bytes      answer   responses, and merging      aggregates, companies   those of these kinds
 //! worker     shard_answers of loaded_shards   nodes   local and remote workers
 //! engine     standing plans, which carry questions     connections  sockets between nodes    security  TLS
 //! arrivals   which connections are for gossip               error      why shards or nodes cannot be used
@@ -33,10 +34,13 @@ mod arrivals;
 mod asking;
 mod change_walk;
 mod changes;
+mod companies;
+mod company_pages;
 mod connections;
 mod coordinator;
 mod engine;
 mod error;
+mod explain;
 mod exports;
 #[cfg(test)]
 mod fixtures;

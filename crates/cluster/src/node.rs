@@ -29,8 +29,9 @@ use super::reports::Reports;
 use super::security::Security;
 use super::settings::{ClusterSettings, Membership, NodeSettings, check_address};
 use super::worker::Worker;
+use signaldex::query::CompanyQuery;
 use signaldex::replicate::{Background, Store};
-use signaldex::{Error, Filter, Query};
+use signaldex::{AggregateQuery, Error, Filter, Query};
 use signaldex_server::corpus::Corpus;
 use signaldex_server::{Limits, Service, State, StateError, Today};
 
@@ -251,6 +252,22 @@ impl Node {
     /// As [`explain`](Self::explain).
     pub fn explain_facets(&self, filter: &Filter, today: Date) -> ClusterResult<String> {
         Ok(self.coordinator.explain_facets(filter, today)?)
+    }
+
+    /// Explains figures in groups.
+    ///
+    /// # Errors
+    /// As [`explain`](Self::explain).
+    pub fn explain_aggregate(&self, query: &AggregateQuery, today: Date) -> ClusterResult<String> {
+        Ok(self.coordinator.explain_aggregate(query, today)?)
+    }
+
+    /// Explains a query for companies.
+    ///
+    /// # Errors
+    /// As [`explain`](Self::explain).
+    pub fn explain_companies(&self, query: &CompanyQuery, today: Date) -> ClusterResult<String> {
+        Ok(self.coordinator.explain_companies(query, today)?)
     }
 }
 

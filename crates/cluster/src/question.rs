@@ -8,9 +8,10 @@ use std::sync::Arc;
 use time::Date;
 
 use super::answer::AnswerRow;
+use super::companies::CompaniesQuestion;
 use super::generation::SHARDS_MAX;
 use signaldex::json::{Rendering, search_item, write_csv_item};
-use signaldex::query::{Order, SortKey, Start};
+use signaldex::query::{CompanyStart, Order, SortKey, Start};
 use signaldex::{
     AggregateQuery, ChangeKind, Error, FacetQuery, Filter, Position, Query, Result, Signal,
     SignalId,
@@ -49,6 +50,8 @@ pub(super) enum ShardRequest {
         query: Box<AggregateQuery>,
         today: Date,
     },
+    /// Companies by their signals.
+    Companies(Box<CompaniesQuestion>),
     /// The rendered detail of a signal.
     Signal(SignalId),
     /// The rendered detail of a company.
@@ -108,6 +111,7 @@ impl Question {
         match &*self.wanted {
             ShardRequest::Rows { query, .. } => check_rows(query),
             ShardRequest::Changes(wanted) => wanted.check(shards),
+            ShardRequest::Companies(wanted) => check_companies(wanted),
             _ => Ok(()),
         }
     }
@@ -123,6 +127,17 @@ fn check_rows(query: &Query) -> Result<()> {
         "the question asks for {} rows from {:?}",
         query.limit(),
         query.start()
+    )))
+}
+
+fn check_companies(wanted: &CompaniesQuestion) -> Result<()> {
+    let (limit, start) = (wanted.query.limit(), wanted.query.start());
+    let is_allowed = (1..=ROWS_MAX).contains(&limit) && !matches!(start, CompanyStart::Page(_));
+    if is_allowed || !wanted.is_of_rows() {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!(
+        "the question asks for {limit} companies from {start:?}"
     )))
 }
 
@@ -157,6 +172,7 @@ impl ShardRequest {
     pub(super) fn rows_max(&self) -> usize {
         match self {
             ShardRequest::Rows { query, .. } => query.limit(),
+            ShardRequest::Companies(wanted) => wanted.query.limit(),
             _ => 1,
         }
     }
@@ -197,6 +213,7 @@ impl ShardRequest {
             ShardRequest::Count { .. } => "sum".to_owned(),
             ShardRequest::Facets { .. } => "sum by value".to_owned(),
             ShardRequest::Aggregates { .. } => "sum by group".to_owned(),
+            ShardRequest::Companies(wanted) => wanted.merging(),
             ShardRequest::Signal(_) | ShardRequest::Company(_) => "any".to_owned(),
             ShardRequest::Hints { .. } => "union".to_owned(),
             ShardRequest::Changes(_) => "one shard".to_owned(),
@@ -234,6 +251,7 @@ impl fmt::Display for ShardRequest {
                 write!(f, "facets, filter=[{}]", query.filter)
             }
             ShardRequest::Aggregates { query, .. } => write!(f, "aggregates, query=[{query}]"),
+            ShardRequest::Companies(wanted) => write!(f, "{wanted}"),
             ShardRequest::Signal(id) => write!(f, "signal {id}"),
             ShardRequest::Company(_) => write!(f, "company"),
             ShardRequest::Hints { filter, .. } => {

@@ -7,11 +7,12 @@ use axum::body::Bytes;
 
 use super::aggregates::AggregatesPart;
 use super::answer::{AnswerRow, CountedFacets, FoundChanges, ShardAnswer, ShardChange};
+use super::companies::{self, FoundCompanies};
 use super::loaded_shards::AskedShard;
 use super::question::{ChangesQuestion, Question, ShardRequest};
 use signaldex::json::write_change;
-use signaldex::query::SortKey;
 use signaldex::query::limits::PAGE_BYTES_MAX;
+use signaldex::query::{CompanyKey, SortKey};
 use signaldex::{FacetCounters, Page, PositionError, Result, Snapshot};
 use signaldex_server::corpus::{company_answer, signal_answer};
 
@@ -19,6 +20,8 @@ use signaldex_server::corpus::{company_answer, signal_answer};
 pub(super) enum ShardResult {
     /// Rows to render.
     Page(Page),
+    /// Companies to render.
+    Companies(Vec<CompanyKey>),
     /// Counts of facets.
     Facets(FacetCounters),
     /// Anything else.
@@ -56,6 +59,10 @@ pub(super) fn find(asked: &AskedShard, wanted: &ShardRequest) -> Result<ShardRes
         ShardRequest::Aggregates { query, today } => {
             ShardAnswer::Aggregates(AggregatesPart::find(shard, query, *today)?)
         }
+        ShardRequest::Companies(wanted) => match wanted.find(shard)? {
+            FoundCompanies::Keys(keys) => return Ok(ShardResult::Companies(keys)),
+            FoundCompanies::Answer(answer) => answer,
+        },
         ShardRequest::Signal(id) => lone(id.get(), signal_answer(shard, *id)?),
         ShardRequest::Company(slug) => lone(0, company_answer(shard, slug)?),
         ShardRequest::Hints { filter, is_empty } => {
@@ -124,9 +131,11 @@ pub(super) fn merged(
     found: Vec<ShardResult>,
 ) -> Result<ShardAnswer> {
     let (mut pages, mut answers, mut counters) = (Vec::new(), Vec::new(), None);
+    let mut companies = Vec::new();
     for found in found {
         match found {
             ShardResult::Page(page) => pages.push(page),
+            ShardResult::Companies(keys) => companies.push(keys),
             ShardResult::Facets(of_shard) => match &mut counters {
                 None => counters = Some(of_shard),
                 Some(sum) => sum.add(of_shard),
@@ -136,6 +145,9 @@ pub(super) fn merged(
     }
     if !pages.is_empty() {
         answers.push(rendered(question, shards, &pages)?);
+    }
+    if let (Some(wanted), false) = (question.wanted.companies(), companies.is_empty()) {
+        answers.push(companies::rendered(question, wanted, shards, &companies)?);
     }
     if let (Some(counters), Some(shard)) = (counters, shards.first()) {
         let dictionary = Arc::clone(&shard.facets);
@@ -155,7 +167,7 @@ fn rendered(question: &Question, shards: &[AskedShard], pages: &[Page]) -> Resul
     for ((shard, page), shown) in shards.iter().zip(pages).zip(shown(question, pages)) {
         rows.extend(rendered_rows(wanted, &shard.snapshot, page, shown)?);
         rows = wanted.first_rows(rows);
-        empty_past_page(&mut rows);
+        empty_past_page(rows.iter_mut().map(|row| &mut row.bytes));
     }
     Ok(ShardAnswer::Rows(rows))
 }
@@ -187,13 +199,13 @@ fn rendered_rows(
 }
 
 /// Empties the rows that no page of the merged answer has room for.
-fn empty_past_page(rows: &mut [AnswerRow]) {
+pub(super) fn empty_past_page<'r>(rows: impl Iterator<Item = &'r mut Bytes>) {
     let mut bytes = 0;
     for row in rows {
         if bytes > PAGE_BYTES_MAX {
-            row.bytes = Bytes::new();
+            *row = Bytes::new();
         }
-        bytes += row.bytes.len();
+        bytes += row.len();
     }
 }
 

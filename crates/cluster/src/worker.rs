@@ -115,11 +115,31 @@ impl Worker {
         let shards = self.shards(question)?;
         let found = shards.iter().map(|shard| {
             let threads = Arc::clone(&shared.threads);
-            find_on_thread(shard.clone(), Arc::clone(wanted), threads)
+            let (shard, wanted) = (shard.clone(), Arc::clone(wanted));
+            on_thread(threads, move || find(&shard, &wanted))
         });
-        let found = shared.expensive.run(try_join_all(found)).await;
-        let found = found.ok_or_else(WorkerRefusal::overloaded)?;
-        merged_or_failed(question, &shards, found)
+        let answered = async {
+            let found = try_join_all(found).await;
+            match wanted.companies() {
+                Some(_) => self.merged_on_thread(question, &shards, found?).await,
+                None => merged(question, &shards, found?),
+            }
+        };
+        let answered = shared.expensive.run(answered).await;
+        let answered = answered.ok_or_else(WorkerRefusal::overloaded)?;
+        answered.map_err(|error| WorkerRefusal::of(ReplyStatus::Failed, &error))
+    }
+
+    /// Merges on another thread what takes long: companies are read with all of their signals.
+    async fn merged_on_thread(
+        &self,
+        question: &Question,
+        shards: &[AskedShard],
+        found: Vec<ShardResult>,
+    ) -> Result<ShardAnswer> {
+        let (question, shards) = (question.clone(), shards.to_vec());
+        let threads = Arc::clone(&self.0.threads);
+        on_thread(threads, move || merged(&question, &shards, found)).await
     }
 
     fn shards(&self, question: &Question) -> Result<Vec<AskedShard>, WorkerRefusal> {
@@ -180,6 +200,10 @@ fn is_cheap(shards: &[AskedShard], wanted: &ShardRequest) -> Result<bool> {
         ShardRequest::Aggregates { query, today } => {
             shard.snapshot.aggregate_cost(query, *today, CHEAP_COST)
         }
+        ShardRequest::Companies(wanted) => {
+            let (query, today) = (&wanted.query, wanted.today);
+            shard.snapshot.companies_cost(query, today, CHEAP_COST)
+        }
         ShardRequest::Changes(wanted) => shard.snapshot.changes_cost(&wanted.since),
         // Look-ups alone.
         ShardRequest::Signal(_) | ShardRequest::Company(_) | ShardRequest::Hints { .. } => Ok(0),
@@ -187,16 +211,15 @@ fn is_cheap(shards: &[AskedShard], wanted: &ShardRequest) -> Result<bool> {
     Ok(shards.iter().map(cost).sum::<Result<u64>>()? <= CHEAP_COST)
 }
 
-async fn find_on_thread(
-    shard: AskedShard,
-    wanted: Arc<ShardRequest>,
+async fn on_thread<T: Send + 'static>(
     threads: Arc<Semaphore>,
-) -> Result<ShardResult> {
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     let closed = |_| Error::missing("the worker has ended");
     let permit = threads.acquire_owned().await.map_err(closed)?;
     let found = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        find(&shard, &wanted)
+        work()
     });
     let panicked = |error| Error::corrupt(format!("the shard could not be asked: {error}"));
     found.await.map_err(panicked)?

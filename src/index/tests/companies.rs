@@ -174,6 +174,11 @@ fn compare(snapshot: &Snapshot, model: &Model, text: &str, order: CompanyOrder, 
     assert_eq!(has_more, law.len() > 2 * limit, "{context}");
     let expected = law.iter().skip(limit).take(limit);
     assert!(page.items().iter().eq(expected), "{context}");
+    let keys = snapshot.company_keys(&second, TODAY).expect(WHOLE);
+    let expected: Vec<CompanyKey> = page.items().iter().map(|item| order.key_of(item)).collect();
+    assert_eq!(keys, expected, "{context}");
+    let found = snapshot.companies_of_keys(&second, &keys, TODAY);
+    assert_eq!(found.expect(WHOLE), page.items(), "{context}");
     snapshot.companies_cost(&second, TODAY, 0).expect(WHOLE);
 }
 

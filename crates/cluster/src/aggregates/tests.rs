@@ -63,7 +63,7 @@ fn record(random: &mut Random, id: u64) -> (Company<'static>, Signal<'static>) {
 }
 
 /// The same records in shards and in one index.
-fn corpora(shards: u32, seed: u64) -> (Corpus, Index) {
+pub(crate) fn corpora(shards: u32, seed: u64) -> (Corpus, Index) {
     let mut random = Random::new(seed);
     let corpus = Corpus::new(shards, Store::in_memory());
     let mut whole = IndexBuilder::in_memory();

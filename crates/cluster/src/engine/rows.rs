@@ -9,6 +9,7 @@
 //! 17        4 end of changes     the same                          1 to 6             the same, without JSON
 //! 17        5 fact for hints                                                          its line
 //! 17        6 aggregates         1 if there are too many                                     their message
+//! 17        7 company            the bytes of its slug  its value  1 if it has one   its slug, then its JSON, or nothing
 //! 17        3 end of the answer  the kind of its rows              its status         the reason of a refusal
 //! ```
 //!
@@ -25,8 +26,10 @@ use prost::Message;
 
 use crate::aggregates::{AggregatesPart, PartialMessage};
 use crate::answer::{AnswerRow, COUNT_MAX, FacetValue, FoundChanges, ShardAnswer, ShardChange};
+use crate::companies::CompanyRow;
 use crate::worker::{ReplyStatus, WorkerRefusal};
 use signaldex::PositionError;
+use signaldex::query::CompanyKey;
 
 /// The columns of answers.
 pub(super) static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
@@ -48,6 +51,7 @@ const END: u8 = 3;
 const CHANGE: u8 = 4;
 const HINT: u8 = 5;
 const AGGREGATES: u8 = 6;
+const COMPANY: u8 = 7;
 
 /// What the last row of changes says: that there are more, or none, or why there are no changes.
 const CHANGES_END: [Result<bool, PositionError>; 6] = [
@@ -133,11 +137,26 @@ impl AnswerRows {
                 self.push_row(question, AGGREGATES, (is_over, 0), 0, &bytes);
                 AGGREGATES
             }
+            ShardAnswer::Companies(rows) => {
+                for row in rows {
+                    self.push_company(question, row);
+                }
+                COMPANY
+            }
             ShardAnswer::Changes(found) => {
                 self.push_changes(question, found);
                 CHANGE
             }
         }
+    }
+
+    fn push_company(&mut self, question: u64, CompanyRow { key, bytes }: &CompanyRow) {
+        let slug = key.slug().as_bytes();
+        let value = key.value().unwrap_or_default() as u64;
+        let has_value = u8::from(key.value().is_some());
+        let bytes = [slug, bytes].concat();
+        let numbers = (slug.len() as u64, value);
+        self.push_row(question, COMPANY, numbers, has_value, &bytes);
     }
 
     /// Adds changes, and after them a row about their end.
@@ -286,6 +305,13 @@ fn reply(batch: &RecordBatch, begin: usize, end: usize) -> EngineResult<Reply> {
             };
             ShardAnswer::Hints(rows.map(fact).collect::<EngineResult<_>>()?)
         }
+        COMPANY => {
+            let company = |row: usize| {
+                let key = (numbers[row], values[row], facets[row]);
+                company_row(key, &bytes(row)).ok_or_else(malformed)
+            };
+            ShardAnswer::Companies(rows.map(company).collect::<EngineResult<_>>()?)
+        }
         CHANGE => {
             let change = |row: usize| {
                 let bytes = bytes(row);
@@ -310,6 +336,20 @@ fn reply(batch: &RecordBatch, begin: usize, end: usize) -> EngineResult<Reply> {
         }
         _ => return Err(malformed()),
     }))
+}
+
+/// The company of a row, from its numbers and its bytes.
+fn company_row((slug, value, has_value): (u64, u64, u8), bytes: &Bytes) -> Option<CompanyRow> {
+    let (slug, _) = bytes.split_at_checked(usize::try_from(slug).ok()?)?;
+    let value = match has_value {
+        0 => None,
+        1 => Some(value as i64),
+        _ => return None,
+    };
+    Some(CompanyRow {
+        key: CompanyKey::new(value, std::str::from_utf8(slug).ok()?),
+        bytes: bytes.slice(slug.len()..),
+    })
 }
 
 fn count(number: u64) -> EngineResult<u64> {

@@ -8,6 +8,7 @@ use signaldex::query::Facet;
 use signaldex::{ChangeKind, Error, FacetQuery, Position, Query, Result, SignalId};
 use time::Date;
 
+use crate::companies::{CompaniesKind, CompaniesQuestion};
 use crate::question::{ChangesQuestion, Question, RowFormat, ShardRequest};
 
 /// A question, or the end of the interest in one.
@@ -75,6 +76,9 @@ enum UnitKind {
     Hints = 6,
     Changes = 7,
     Aggregates = 8,
+    Companies = 9,
+    CompanyCount = 10,
+    CompanyFacets = 11,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
@@ -143,6 +147,18 @@ impl QuestionUnit {
                 today: Some(today.to_julian_day()),
                 ..self
             },
+            ShardRequest::Companies(wanted) => QuestionUnit {
+                kind: kind(match wanted.kind {
+                    CompaniesKind::Items | CompaniesKind::Keys => UnitKind::Companies,
+                    CompaniesKind::Count => UnitKind::CompanyCount,
+                    CompaniesKind::Facets => UnitKind::CompanyFacets,
+                }),
+                query: Some(wanted.query.to_string()),
+                today: Some(wanted.today.to_julian_day()),
+                rendering: (wanted.kind == CompaniesKind::Items)
+                    .then_some(RowRendering::Whole as i32),
+                ..self
+            },
             ShardRequest::Signal(id) => QuestionUnit {
                 kind: kind(UnitKind::Signal),
                 signal: Some(id.get()),
@@ -207,6 +223,14 @@ impl QuestionUnit {
         }
     }
 
+    fn companies(&self, kind: CompaniesKind) -> Result<ShardRequest> {
+        Ok(ShardRequest::Companies(Box::new(CompaniesQuestion {
+            kind,
+            query: parsed(self.query.as_deref())?,
+            today: day(self.today)?,
+        })))
+    }
+
     fn request(self) -> Result<ShardRequest> {
         Ok(match self.kind() {
             UnitKind::Rows => {
@@ -234,6 +258,12 @@ impl QuestionUnit {
                 query: Box::new(parsed(self.query.as_deref())?),
                 today: day(self.today)?,
             },
+            UnitKind::Companies if self.rendering.is_some() => {
+                self.companies(CompaniesKind::Items)?
+            }
+            UnitKind::Companies => self.companies(CompaniesKind::Keys)?,
+            UnitKind::CompanyCount => self.companies(CompaniesKind::Count)?,
+            UnitKind::CompanyFacets => self.companies(CompaniesKind::Facets)?,
             UnitKind::Signal => {
                 let id = self.signal.and_then(SignalId::new);
                 ShardRequest::Signal(id.ok_or_else(|| missing("id"))?)

@@ -6,8 +6,10 @@ use proptest::prelude::*;
 use super::{AnswerRows, COUNT_MAX, Reply, replies_of};
 use crate::aggregates::AggregatesPart;
 use crate::answer::{AnswerRow, FacetValue, FoundChanges, ShardAnswer, ShardChange};
+use crate::companies::CompanyRow;
 use crate::worker::{ReplyStatus, WorkerRefusal};
 use signaldex::PositionError;
+use signaldex::query::CompanyKey;
 
 fn row((id, value): (u64, u64), bytes: &[u8]) -> AnswerRow {
     AnswerRow {
@@ -44,9 +46,15 @@ fn answers() -> impl Strategy<Value = ShardAnswer> {
         Just(PositionError::Diverged),
         Just(PositionError::Ahead),
     ];
+    let key = (any::<Option<i64>>(), ".{0,12}");
+    let company = (key, bytes()).prop_map(|((value, slug), item)| CompanyRow {
+        key: CompanyKey::new(value, &slug),
+        bytes: item.into(),
+    });
     prop_oneof![
         prop_oneof![found.prop_map(Ok), refused.prop_map(Err)].prop_map(ShardAnswer::Changes),
         rows.prop_map(ShardAnswer::Rows),
+        prop::collection::vec(company, 0..20).prop_map(ShardAnswer::Companies),
         Just(ShardAnswer::Aggregates(AggregatesPart::TooManyGroups)),
         (0..=COUNT_MAX).prop_map(ShardAnswer::Count),
         prop::collection::vec(value, 0..20).prop_map(ShardAnswer::Facets),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use prost::Message;
 use signaldex::json::Rendering;
-use signaldex::query::{Facet, Order, ParameterSet, Start};
+use signaldex::query::{CompanyQuery, Facet, Order, ParameterSet, Start};
 use signaldex::{
     AggregateQuery, ChangeKind, ErrorKind, FacetQuery, Filter, Index, Position, Query, Result,
     SignalId,
@@ -13,6 +13,7 @@ use signaldex::{
 use time::macros::date;
 
 use super::QuestionUnit;
+use crate::companies::{CompaniesKind, CompaniesQuestion};
 use crate::generation::SHARDS_MAX;
 use crate::question::{ChangesQuestion, Question, ROWS_MAX, RowFormat, ShardRequest};
 
@@ -73,6 +74,10 @@ fn questions_are_read_as_they_were_written() {
         facets,
         aggregates,
         aggregates_of(""),
+        companies_of(CompaniesKind::Items),
+        companies_of(CompaniesKind::Keys),
+        companies_of(CompaniesKind::Count),
+        companies_of(CompaniesKind::Facets),
         aggregates_of("by=company&limit=3"),
         ShardRequest::Signal(SignalId::MAX),
         ShardRequest::Company("acme".to_owned()),
@@ -110,6 +115,20 @@ fn aggregates_of(query: &str) -> ShardRequest {
         query: Box::new(query.expect("a query")),
         today: date!(2026 - 06 - 30),
     }
+}
+
+fn companies_of(kind: CompaniesKind) -> ShardRequest {
+    const FILTER: &str = "country=Germany&has=(hiringType=new-role;days=90;min=2)&hasNot=()";
+    let parameters = match kind {
+        CompaniesKind::Facets => "countOnly=true&facets=sizes",
+        _ => "order=-latest&limit=50",
+    };
+    let query = CompanyQuery::from_query_string(&format!("{FILTER}&{parameters}"));
+    ShardRequest::Companies(Box::new(CompaniesQuestion {
+        kind,
+        query: query.expect("a query"),
+        today: date!(2026 - 06 - 30),
+    }))
 }
 
 fn changes(kind: ChangeKind, rendering: Rendering) -> ShardRequest {
@@ -240,6 +259,10 @@ fn questions() -> Vec<(&'static str, Question)> {
                 "q=raises&by=month,countries&measures=sum,p25&fundingCurrency=EUR&order=-sum",
             )),
         ),
+        ("companies", of(companies_of(CompaniesKind::Items))),
+        ("company-keys", of(companies_of(CompaniesKind::Keys))),
+        ("company-count", of(companies_of(CompaniesKind::Count))),
+        ("company-facets", of(companies_of(CompaniesKind::Facets))),
     ]
 }
 
