@@ -20,17 +20,17 @@ const NO_NUMBER: u32 = u32::MAX;
 const NEW_SHARE_MAX: usize = if cfg!(test) { 1 } else { 4 };
 
 /// The index of the segment with the current record of a company, and its number there.
-type Record = (u32, CompanyNumber);
+type RankedRecord = (u32, CompanyNumber);
 
 /// No record.
-const NO_RECORD: Record = (u32::MAX, CompanyNumber(0));
+const NO_RECORD: RankedRecord = (u32::MAX, CompanyNumber(0));
 
 /// The numbers of the live companies of a snapshot, ascending with their slugs.
 #[derive(Debug, Default)]
 pub(crate) struct CompanyRanks {
     len: u32,
     /// By number; `None` if each is the company of this number in the first segment.
-    records: Option<Box<[Record]>>,
+    records: Option<Box<[RankedRecord]>>,
     segments: Vec<RankedSegment>,
     /// Ascending: those without a row in the segment of their record, computed on demand.
     without_rows: OnceLock<Vec<u32>>,
@@ -100,7 +100,7 @@ impl CompanyRanks {
 
     fn listed(
         segments: &[SegmentHandle],
-        records: Vec<Record>,
+        records: Vec<RankedRecord>,
         numbers: Vec<Vec<u32>>,
     ) -> CompanyRanks {
         let segments = segments.iter().zip(numbers);
@@ -226,7 +226,7 @@ struct SlugMerge<'s> {
     slugs: Vec<Option<&'s str>>,
     next: Vec<u32>,
     numbers: Vec<Vec<u32>>,
-    records: Vec<Record>,
+    records: Vec<RankedRecord>,
 }
 
 impl<'s> SlugMerge<'s> {
@@ -286,11 +286,11 @@ struct RankUpdate<'s> {
     segments: &'s [SegmentHandle],
     keys: Vec<&'s CompanyKeys<'s>>,
     /// By earlier number: the current record among the kept segments, then among all; [`NO_RECORD`] if there is none.
-    records: Vec<Record>,
+    records: Vec<RankedRecord>,
     /// The earlier numbers that have a record in a kept segment.
     live: Vec<u32>,
     /// Companies that are new, with the number of live ones before them: ascending by slug.
-    inserted: Vec<(&'s str, u32, Record)>,
+    inserted: Vec<(&'s str, u32, RankedRecord)>,
     /// By new segment: for each company, an earlier number, or an index in `inserted` after all of these.
     numbers: Vec<Vec<u32>>,
 }
@@ -437,7 +437,7 @@ impl<'s> RankUpdate<'s> {
     }
 
     /// Sets the numbers of inserted companies in each new segment that has them.
-    fn number_inserted(&self, records: &[Record], numbers: &mut [Vec<u32>]) {
+    fn number_inserted(&self, records: &[RankedRecord], numbers: &mut [Vec<u32>]) {
         let new = (0..self.segments.len()).filter(|&index| !self.numbers[index].is_empty());
         for index in new {
             let unknown = self.segments[index].segment.companies();

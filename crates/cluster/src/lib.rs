@@ -62,6 +62,7 @@ mod reports;
 mod security;
 mod settings;
 mod shard_answers;
+mod shard_companies;
 mod shard_folder;
 mod shard_rules;
 mod shard_update;

@@ -168,6 +168,14 @@ impl ChangesQuestion {
 }
 
 impl ShardRequest {
+    /// The question for companies, if it is one.
+    pub(super) fn companies(&self) -> Option<&CompaniesQuestion> {
+        match self {
+            ShardRequest::Companies(wanted) => Some(wanted),
+            _ => None,
+        }
+    }
+
     /// Maximum number of rows in the answer.
     pub(super) fn rows_max(&self) -> usize {
         match self {

@@ -7,9 +7,9 @@ use axum::body::Bytes;
 
 use super::aggregates::AggregatesPart;
 use super::answer::{AnswerRow, CountedFacets, FoundChanges, ShardAnswer, ShardChange};
-use super::companies::{self, FoundCompanies};
 use super::loaded_shards::AskedShard;
 use super::question::{ChangesQuestion, Question, ShardRequest};
+use super::shard_companies::{self, ShardCompanies};
 use signaldex::json::write_change;
 use signaldex::query::limits::PAGE_BYTES_MAX;
 use signaldex::query::{CompanyKey, SortKey};
@@ -60,8 +60,8 @@ pub(super) fn find(asked: &AskedShard, wanted: &ShardRequest) -> Result<ShardRes
             ShardAnswer::Aggregates(AggregatesPart::find(shard, query, *today)?)
         }
         ShardRequest::Companies(wanted) => match wanted.find(shard)? {
-            FoundCompanies::Keys(keys) => return Ok(ShardResult::Companies(keys)),
-            FoundCompanies::Answer(answer) => answer,
+            ShardCompanies::Keys(keys) => return Ok(ShardResult::Companies(keys)),
+            ShardCompanies::Answer(answer) => answer,
         },
         ShardRequest::Signal(id) => lone(id.get(), signal_answer(shard, *id)?),
         ShardRequest::Company(slug) => lone(0, company_answer(shard, slug)?),
@@ -147,7 +147,9 @@ pub(super) fn merged(
         answers.push(rendered(question, shards, &pages)?);
     }
     if let (Some(wanted), false) = (question.wanted.companies(), companies.is_empty()) {
-        answers.push(companies::rendered(question, wanted, shards, &companies)?);
+        answers.push(shard_companies::rendered(
+            question, wanted, shards, &companies,
+        )?);
     }
     if let (Some(counters), Some(shard)) = (counters, shards.first()) {
         let dictionary = Arc::clone(&shard.facets);

@@ -27,7 +27,7 @@ struct CompaniesCall<'a> {
 }
 
 /// The number of companies, and the counts of the facets that are asked for.
-pub(super) struct CompanyCounts {
+pub(super) struct CountedCompanies {
     count: u64,
     facets: Facets,
 }
@@ -71,7 +71,7 @@ pub(super) fn counts(
     view: Arc<CorpusView>,
     query: Arc<CompanyQuery>,
     today: Date,
-) -> CorpusFuture<CompanyCounts> {
+) -> CorpusFuture<CountedCompanies> {
     Box::pin(async move {
         let counting =
             Arc::clone(&corpus).count_companies(Arc::clone(&view), Arc::clone(&query), today);
@@ -84,12 +84,15 @@ pub(super) fn counts(
                     .await?
             }
         };
-        Ok(CompanyCounts { count, facets })
+        Ok(CountedCompanies { count, facets })
     })
 }
 
 /// The body of an answer with numbers only.
-pub(super) fn count_body(query: &CompanyQuery, found: &CompanyCounts) -> Result<Vec<u8>, Problem> {
+pub(super) fn count_body(
+    query: &CompanyQuery,
+    found: &CountedCompanies,
+) -> Result<Vec<u8>, Problem> {
     let (counts, facets) = (&found.facets, query.facets());
     let data = CompaniesData {
         items: &[],

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
-use super::conditions::Conditions;
+use super::conditions::ToolConditions;
 use super::tools::{self, IDEMPOTENCY_KEY, Tool};
 use crate::aggregates;
 use crate::changes;
@@ -137,7 +137,7 @@ impl ArgumentReader {
 
     /// Takes what can be read of conditions, so that the endpoint's parser finds the other faults in them.
     fn take_conditions(&mut self, name: &str, value: &Value) {
-        let conditions = Conditions::of(name, value);
+        let conditions = ToolConditions::of(name, value);
         self.errors.extend(conditions.errors);
         if let Some(text) = conditions.text {
             self.add_parameter(name, &text);

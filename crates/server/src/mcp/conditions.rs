@@ -16,22 +16,22 @@ const BOUNDS: [&str; 2] = ["min", "max"];
 
 /// Conditions as text, and what of them cannot be written.
 #[derive(Debug, Default)]
-pub(super) struct Conditions {
+pub(super) struct ToolConditions {
     /// `None` if the value as a whole has the wrong type.
     pub(super) text: Option<String>,
     pub(super) errors: Vec<ParameterError>,
 }
 
-impl Conditions {
+impl ToolConditions {
     /// The conditions in a value of `has` or `hasNot`, which `name` is: a list of objects, or the text of the API.
-    pub(super) fn of(name: &str, value: &Value) -> Conditions {
+    pub(super) fn of(name: &str, value: &Value) -> ToolConditions {
         match value {
-            Value::Array(items) => Conditions::of_items(name, items),
-            Value::String(text) => Conditions {
+            Value::Array(items) => ToolConditions::of_items(name, items),
+            Value::String(text) => ToolConditions {
                 text: Some(text.clone()),
                 errors: Vec::new(),
             },
-            _ => Conditions {
+            _ => ToolConditions {
                 text: None,
                 errors: vec![ParameterError::new(
                     name,
@@ -44,7 +44,7 @@ impl Conditions {
         }
     }
 
-    fn of_items(name: &str, items: &[Value]) -> Conditions {
+    fn of_items(name: &str, items: &[Value]) -> ToolConditions {
         let mut errors = Vec::new();
         let mut texts = Vec::with_capacity(items.len());
         for (item, number) in items.iter().zip(1..) {
@@ -61,7 +61,7 @@ impl Conditions {
             };
             texts.push(format!("({text})"));
         }
-        Conditions {
+        ToolConditions {
             text: Some(texts.join(",")),
             errors,
         }

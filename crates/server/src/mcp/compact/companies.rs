@@ -89,13 +89,13 @@ fn add_facets(
     facets: &Map<String, Value>,
 ) -> serde_json::Result<AnswerObject> {
     #[derive(Deserialize)]
-    struct FacetValue {
+    struct FacetValueJson {
         value: String,
         count: u64,
     }
     let (mut lists, mut more) = (Vec::new(), Vec::new());
     for (name, list) in facets {
-        let values = Vec::<FacetValue>::deserialize(list)?;
+        let values = Vec::<FacetValueJson>::deserialize(list)?;
         if values.len() > NAMED_VALUES_MAX {
             more.push((&**name, values.len() - NAMED_VALUES_MAX));
         }

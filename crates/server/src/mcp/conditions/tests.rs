@@ -8,7 +8,7 @@ use signaldex::query::{CompanyQuery, Condition};
 
 /// The conditions that a list of objects makes, through the text of the API.
 fn read(value: &Value) -> Vec<Condition> {
-    let Conditions { text, errors } = Conditions::of("has", value);
+    let ToolConditions { text, errors } = ToolConditions::of("has", value);
     assert_eq!(errors, [], "{value}");
     let text = text.expect("a text");
     let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
@@ -123,7 +123,7 @@ fn what_cannot_be_written_is_named_with_its_condition() {
             vec!["has, condition 1: q has", "has, condition 2: days has"],
         ),
     ] {
-        let found = Conditions::of("has", &value).errors;
+        let found = ToolConditions::of("has", &value).errors;
         assert_eq!(found.len(), messages.len(), "{value}");
         for (error, start) in found.iter().zip(messages) {
             assert!(error.message.starts_with(start), "{}", error.message);

@@ -50,13 +50,13 @@ struct CompaniesPage<'a> {
     groups: Vec<ConditionGroup>,
     errors: Vec<CompanyFault>,
     chips: Vec<Chip>,
-    found: Option<FoundCompanies>,
+    found: Option<CompanyResults>,
     curl: String,
     rust: String,
 }
 
 /// The result of a query.
-struct FoundCompanies {
+struct CompanyResults {
     cards: Vec<CompanyCard>,
     count: String,
     shown: usize,
@@ -107,7 +107,7 @@ fn find(
     query: &CompanyQuery,
     sent: &SentQuery,
     today: Date,
-) -> Result<FoundCompanies, Failed> {
+) -> Result<CompanyResults, Failed> {
     let page = snapshot.companies(query, today)?;
     let cards = cards::cards_of(&page, sent.has());
     let mut next_cursor = page.next_cursor().cloned();
@@ -119,7 +119,7 @@ fn find(
     let first = sent.text.without("page").without("cursor");
     let next_page = next_cursor.map(|cursor| first.with("cursor", &cursor.to_string()));
     let explanation = snapshot.explain_companies(query, today)?;
-    Ok(FoundCompanies {
+    Ok(CompanyResults {
         count: figures::grouped(explanation.matches),
         shown: cards.len(),
         order: order_label(query.order()),

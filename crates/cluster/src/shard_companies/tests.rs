@@ -1,10 +1,10 @@
-//! White-box tests of `companies.rs`: a cluster answers as one index does.
+//! White-box tests of `companies.rs` and `shard_companies.rs`: a cluster answers as one index does.
 //!
 //! `SIGNALDEX_QUERIES` sets how many queries are compared for each number of shards.
 
 use std::sync::Arc;
 
-use signaldex::query::{CompanyOrder, CompanyStart};
+use signaldex::query::{CompanyOrder, CompanyQuery, CompanyStart};
 use signaldex::{FacetDictionary, Index};
 use signaldex_server::corpus::{self, Corpus as _, CorpusView, RenderedCompanies};
 
@@ -12,6 +12,7 @@ use super::*;
 use crate::aggregates::tests::corpora;
 use crate::company_pages::companies_page;
 use crate::fixtures::{Corpus, Random, TODAY, TestNode};
+use crate::question::ShardRequest;
 
 /// Queries in the ordinary run.
 const QUERIES: u64 = 120;
