@@ -8,6 +8,7 @@ mod aggregates;
 mod arguments;
 mod arrow;
 mod changes;
+mod companies;
 mod dates;
 mod dump;
 mod errors;
@@ -39,6 +40,8 @@ mod _native {
     use crate::arrow::PyArrowStream;
     #[pymodule_export]
     use crate::changes::{PyChanges, PyMatchedSignals, PyPosition};
+    #[pymodule_export]
+    use crate::companies::PyCompanyPage;
     #[pymodule_export]
     use crate::index::{PyIndex, PyIndexBuilder};
     #[pymodule_export]

@@ -324,15 +324,15 @@ fn hash(fingerprint: &[u8; 16]) -> u64 {
 }
 
 fn parse_query(py: Python<'_>, text: &str) -> PyResult<Query> {
-    valid(py, Query::from_query_string(&query_string_of(text)))
+    valid(py, Query::from_query_string(&query_string_of("q", text)))
 }
 
 fn parse_filter(py: Python<'_>, text: &str) -> PyResult<Filter> {
-    valid(py, Filter::from_query_string(&query_string_of(text)))
+    valid(py, Filter::from_query_string(&query_string_of("q", text)))
 }
 
-/// A query string as it is; words without any `name=` as those of `q`, encoded.
-fn query_string_of(text: &str) -> Cow<'_, str> {
+/// A query string as it is; words without any `name=` as those of a parameter, encoded.
+pub(crate) fn query_string_of<'t>(parameter: &str, text: &'t str) -> Cow<'t, str> {
     let is_name = |name: &str| {
         let mut bytes = name.bytes();
         !name.is_empty() && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -342,7 +342,7 @@ fn query_string_of(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let encoded = text.bytes().map(|byte| format!("%{byte:02X}"));
-    Cow::Owned(format!("q={}", encoded.collect::<String>()))
+    Cow::Owned(format!("{parameter}={}", encoded.collect::<String>()))
 }
 
 fn valid<T>(py: Python<'_>, parsed: Result<T, InvalidQuery>) -> PyResult<T> {

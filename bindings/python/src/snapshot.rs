@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use signaldex::{Facet, Result, Snapshot};
+use signaldex::{Facet, Facets, Result, Snapshot};
 
 use crate::aggregates::{PyAggregates, WantedFigures};
 use crate::changes::{PyChanges, PyPosition, read_position};
+use crate::companies::{PyCompanyPage, WantedCompanies, WantedPage};
 use crate::dates::{Today, today_of};
 use crate::matches::PyMatches;
 use crate::page::PyPage;
@@ -118,17 +120,89 @@ impl PySnapshot {
         let counted = with_filter(filter, |filter| {
             ask(py, || self.0.facets_of(filter, today, &wanted))
         })?;
-        let values = PyDict::new(py);
-        for (name, facet) in FACETS.iter().filter(|(_, facet)| wanted.contains(facet)) {
-            let counts = counted.values(*facet).iter();
-            let counts =
-                counts.map(|value| new_record(py, "FacetCount", (value.label(), value.count())));
-            values.set_item(
-                name,
-                PyList::new(py, counts.collect::<PyResult<Vec<_>>>()?)?,
-            )?;
-        }
-        Ok(values)
+        facet_counts(py, &counted, &wanted)
+    }
+
+    /// The companies that fulfil a query, by themselves and by their signals.
+    ///
+    /// ``query`` is a query string of ``GET /api/v1/companies``, or words of a name. ``has`` and ``has_not`` are
+    /// conditions, in place of those in the query string: ``Condition(filter, min, max)``, or a filter alone for
+    /// companies with at least one match. ``order`` is ``slug``, ``-matches`` or ``-latest``. ``limit`` is 50 unless
+    /// given. Raises ``InvalidQuery``.
+    #[pyo3(signature = (query = "", *, has = None, has_not = None, order = None, limit = None, cursor = None, today = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn companies(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        has: Option<&Bound<'_, PyAny>>,
+        has_not: Option<&Bound<'_, PyAny>>,
+        order: Option<&str>,
+        limit: Option<i64>,
+        cursor: Option<&str>,
+        today: Option<Today>,
+    ) -> PyResult<PyCompanyPage> {
+        let page = WantedPage {
+            order,
+            limit,
+            cursor,
+        };
+        let query = WantedCompanies {
+            query,
+            has,
+            has_not,
+        };
+        PyCompanyPage::of(py, &self.0, &query.query(py, &page)?, today_of(today))
+    }
+
+    /// The exact number of companies that fulfil a query; arguments as for ``companies``.
+    #[pyo3(signature = (query = "", *, has = None, has_not = None, today = None))]
+    fn count_companies(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        has: Option<&Bound<'_, PyAny>>,
+        has_not: Option<&Bound<'_, PyAny>>,
+        today: Option<Today>,
+    ) -> PyResult<u64> {
+        let query = WantedCompanies {
+            query,
+            has,
+            has_not,
+        };
+        let query = query.query(py, &WantedPage::default())?;
+        let today = today_of(today);
+        ask(py, || self.0.count_companies(query.filter(), today))
+    }
+
+    /// The values of ``country``, ``industry`` and ``size`` with the number of companies that have each, under everything
+    /// but the value's own filter; arguments as for ``companies``.
+    #[pyo3(signature = (query = "", *, has = None, has_not = None, facets = None, today = None))]
+    fn company_facets<'py>(
+        &self,
+        py: Python<'py>,
+        query: &str,
+        has: Option<&Bound<'py, PyAny>>,
+        has_not: Option<&Bound<'py, PyAny>>,
+        facets: Option<Vec<String>>,
+        today: Option<Today>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let wanted = match facets {
+            Some(names) => names
+                .iter()
+                .map(|name| company_facet_of(name))
+                .collect::<PyResult<_>>()?,
+            None => COMPANY_FACETS.to_vec(),
+        };
+        let query = WantedCompanies {
+            query,
+            has,
+            has_not,
+        };
+        let query = query.query(py, &WantedPage::default())?;
+        let today = today_of(today);
+        let counted = ask(py, || self.0.company_facets(query.filter(), today, &wanted))?;
+        facet_counts(py, &counted, &wanted)
     }
 
     /// Figures over all matches of a filter, in groups.
@@ -330,4 +404,37 @@ impl PySnapshot {
 fn ask<T: Send>(py: Python<'_>, question: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     py.detach(question)
         .map_err(|error| errors::of_library(py, &error))
+}
+
+/// The facets that companies have themselves.
+const COMPANY_FACETS: [Facet; 3] = [Facet::Country, Facet::Industry, Facet::Size];
+
+/// A facet of companies.
+fn company_facet_of(name: &str) -> PyResult<Facet> {
+    let facet = facet_of(name)?;
+    if COMPANY_FACETS.contains(&facet) {
+        return Ok(facet);
+    }
+    Err(PyValueError::new_err(format!(
+        "facets: {name:?} is of signals; country, industry and size are of companies"
+    )))
+}
+
+/// The values of the wanted facets by name.
+fn facet_counts<'py>(
+    py: Python<'py>,
+    counted: &Facets,
+    wanted: &[Facet],
+) -> PyResult<Bound<'py, PyDict>> {
+    let values = PyDict::new(py);
+    for (name, facet) in FACETS.iter().filter(|(_, facet)| wanted.contains(facet)) {
+        let counts = counted.values(*facet).iter();
+        let counts =
+            counts.map(|value| new_record(py, "FacetCount", (value.label(), value.count())));
+        values.set_item(
+            name,
+            PyList::new(py, counts.collect::<PyResult<Vec<_>>>()?)?,
+        )?;
+    }
+    Ok(values)
 }

@@ -18,6 +18,7 @@ from ._records import (
     CommitReport,
     Company,
     CompanyProfile,
+    Condition,
     Explanation,
     Facet,
     FacetCount,
@@ -27,6 +28,7 @@ from ._records import (
     IndexStatistics,
     Item,
     LoadReport,
+    MatchedCompany,
     MatchedSignal,
     Measure,
     Order,
@@ -116,6 +118,8 @@ class _LoadOptions(TypedDict, total=False):
 
 _Query: TypeAlias = Query | str
 _Filter: TypeAlias = Filter | Query | str
+_Condition: TypeAlias = Condition | _Filter
+_Conditions: TypeAlias = _Condition | Sequence[_Condition]
 
 @final
 class Index:
@@ -312,6 +316,44 @@ class Snapshot:
         ``median``, ``p25``, ``p75``; the number of signals is always there. ``order`` is ``key``, ``-key``, ``-count``
         or ``-sum``. Sums are exact decimals, rounded once. Raises ``InvalidQuery``.
         """
+    def companies(
+        self,
+        query: str = "",
+        *,
+        has: _Conditions | None = None,
+        has_not: _Conditions | None = None,
+        order: Literal["slug", "-matches", "-latest"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        today: _Today | None = None,
+    ) -> CompanyPage:
+        """The companies that fulfil a query, by themselves and by their signals.
+
+        ``query`` is a query string of ``GET /api/v1/companies``, or words of a name. ``has`` and ``has_not`` are
+        conditions, in place of those in the query string: ``Condition(filter, min, max)``, or a filter alone for
+        companies with at least one match. ``order`` is ``slug``, ``-matches`` or ``-latest``. ``limit`` is 50 unless
+        given. Raises ``InvalidQuery``.
+        """
+    def count_companies(
+        self,
+        query: str = "",
+        *,
+        has: _Conditions | None = None,
+        has_not: _Conditions | None = None,
+        today: _Today | None = None,
+    ) -> int:
+        """The exact number of companies that fulfil a query; arguments as for ``companies``."""
+    def company_facets(
+        self,
+        query: str = "",
+        *,
+        has: _Conditions | None = None,
+        has_not: _Conditions | None = None,
+        facets: Sequence[Literal["country", "industry", "size"]] | None = None,
+        today: _Today | None = None,
+    ) -> dict[Facet, list[FacetCount]]:
+        """The values of ``country``, ``industry`` and ``size`` with the number of companies that have each, under everything
+        but the value's own filter; arguments as for ``companies``."""
     def explain(self, query: _Query, today: _Today | None = None) -> Explanation:
         """How a query is answered. Cost: several times that of ``count``."""
     def hints(self, query: _Query, found: bool = False) -> list[str]:
@@ -478,6 +520,35 @@ class Aggregates:
         """Raises ``TypeError``: frames are made by ``to_pandas`` and ``to_polars``."""
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[AggregateGroup]: ...
+
+@final
+class CompanyPage:
+    """Companies that fulfil a query, with what each of its conditions counts. It is a sequence of them."""
+
+    @property
+    def items(self) -> list[MatchedCompany]:
+        """The companies, in the query's order."""
+    @property
+    def next_cursor(self) -> str | None:
+        """What ``companies(cursor=...)`` takes for the next page; ``None`` on the last."""
+    def arrow(self) -> ArrowStream:
+        """The companies as Arrow, one row each."""
+    def to_arrow(self) -> pyarrow.Table:
+        """The companies as a ``pyarrow.Table``, one row each.
+
+        The columns are the texts and numbers of ``Company``, ``signal_count`` and ``latest_signal_date``, and of each
+        condition of ``has`` ``has1_count`` and ``has1_latest_date``, and so on.
+        """
+    def to_polars(self) -> polars.DataFrame:
+        """The companies as a ``polars.DataFrame``; columns as for ``to_arrow``."""
+    def to_pandas(self) -> pandas.DataFrame:
+        """The companies as a ``pandas.DataFrame``; columns as for ``to_arrow``. Needs pyarrow, too."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The companies through Arrow's C data interface."""
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        """Raises ``TypeError``: frames are made by ``to_pandas`` and ``to_polars``."""
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[MatchedCompany]: ...
 
 @final
 class ArrowStream:

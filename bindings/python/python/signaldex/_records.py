@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date as _date
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from ._native import Filter, Query
 
 Order: TypeAlias = Literal["newest", "oldest", "-date", "date", "-amount", "amount"]
 Facet: TypeAlias = Literal[
@@ -140,6 +143,35 @@ class CompanyProfile:
     company: Company
     signal_count: int
     latest_signal_date: _date | None
+
+
+@dataclass(slots=True)
+class Condition:
+    """How many signals of a kind a company has."""
+
+    filter: Filter | Query | str
+    """Which signals count: a filter, a query string, or words."""
+    min: int = 1
+    max: int | None = None
+
+
+@dataclass(slots=True)
+class ConditionMatches:
+    """The signals of a company that a condition counts."""
+
+    count: int
+    latest_date: _date | None
+
+
+@dataclass(slots=True)
+class MatchedCompany:
+    """A company that fulfils a query, with what its conditions count."""
+
+    company: Company
+    signal_count: int
+    latest_signal_date: _date | None
+    matches: list[ConditionMatches]
+    """Of each condition of ``has``, in their order."""
 
 
 @dataclass(slots=True)
