@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use futures_util::future::{Either, select, try_join_all};
+use futures_util::future::{BoxFuture, Either, select, try_join_all};
 
 pub(super) use self::hedging::Hedging;
 
@@ -127,7 +127,7 @@ impl Asker {
             counter.fetch_add(1, Ordering::Relaxed);
         }
         match (failure, others) {
-            (Some(_), Ok(others)) => self.ask_all(asked, &others).await,
+            (Some(_), Ok(others)) => self.ask_all(asked, &others, &[task.node]).await,
             // The connection has ended, but perhaps not the node.
             (Some(PeerFailure::Broken(_)), Err(missing)) => {
                 self.retried.fetch_add(1, Ordering::Relaxed);
@@ -171,7 +171,8 @@ impl Asker {
         slow: Pin<&mut impl Future<Output = Result<ShardAnswer, PeerFailure>>>,
         others: &[NodeTask],
     ) -> Result<ShardAnswer, Unanswered> {
-        let others = pin!(self.ask_all(asked, others));
+        let tried = [task.node];
+        let others = pin!(self.ask_all(asked, others, &tried));
         let shard = task.shards.first().copied().unwrap_or_default();
         match select(slow, others).await {
             Either::Left((Err(_), others)) => others.await,
@@ -182,19 +183,47 @@ impl Asker {
         }
     }
 
-    /// Queries these nodes without further attempts.
+    /// Queries these nodes, and others in place of those that fail, as long as there are some that were not tried.
     async fn ask_all(
         &self,
         asked: &ShardQuery,
         tasks: &[NodeTask],
+        tried: &[usize],
     ) -> Result<ShardAnswer, Unanswered> {
-        let parts = tasks.iter().map(async |task: &NodeTask| {
-            let answer = self.ask_node(asked, task).await;
-            let shard = task.shards.first().copied().unwrap_or_default();
-            answer.map_err(|failure| asked.failed(shard, &failure))
-        });
+        let parts = tasks
+            .iter()
+            .map(|task| self.ask_untried(asked, task, tried));
         let parts = try_join_all(parts).await?;
         ShardAnswer::merge(&asked.wanted, parts).map_err(Unanswered::Failed)
+    }
+
+    /// Queries a node, and if that fails others. While shards move, a node may have let go of one, and another one that
+    /// held it stop: the next has it.
+    fn ask_untried<'a>(
+        &'a self,
+        asked: &'a ShardQuery,
+        task: &'a NodeTask,
+        tried: &'a [usize],
+    ) -> BoxFuture<'a, Result<ShardAnswer, Unanswered>> {
+        Box::pin(async move {
+            let failure = match self.ask_node(asked, task).await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            let shard = task.shards.first().copied().unwrap_or_default();
+            // More questions would not help nodes that have too many.
+            if let PeerFailure::Refused(ReplyStatus::Overloaded, _) = failure {
+                return Err(asked.failed(shard, &failure));
+            }
+            let tried = [tried, &[task.node]].concat();
+            match self.assign(asked, &task.shards, &tried) {
+                Ok(others) => {
+                    self.retried.fetch_add(1, Ordering::Relaxed);
+                    self.ask_all(asked, &others, &tried).await
+                }
+                Err(missing) => Err(asked.failed(missing.shard, &failure)),
+            }
+        })
     }
 
     /// Queries one node, and records what a failure says about the node.

@@ -98,7 +98,7 @@ impl<'q> Service<NodeAttempt<'q>> for Attempts {
 async fn second_answer(asker: &Asker, asked: &ShardQuery, task: &NodeTask) -> ShardAnswer {
     if let Ok(others) = asker.assign(asked, &task.shards, &[task.node]) {
         asker.hedged.fetch_add(1, Ordering::Relaxed);
-        if let Ok(answer) = asker.ask_all(asked, &others).await {
+        if let Ok(answer) = asker.ask_all(asked, &others, &[task.node]).await {
             return answer;
         }
     }
