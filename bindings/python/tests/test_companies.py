@@ -18,8 +18,8 @@ TODAY = sample.AS_OF
 def expected(has: list[Condition], has_not: list[Condition], country: str | None) -> list[MatchedCompany]:
     snapshot = sample.index().snapshot()
     signals: dict[str, list[signaldex.Signal]] = defaultdict(list)
-    for signal in snapshot.scan():
-        signals[signal.company_slug].append(signal)
+    for found in snapshot.scan():
+        signals[found.signal.company_slug].append(found.signal)
 
     def matches(condition: Condition, company: signaldex.Company) -> ConditionMatches:
         assert isinstance(condition.filter, Filter)
@@ -110,7 +110,7 @@ def test_frames_have_a_row_for_each_company() -> None:
 def test_every_fault_is_named() -> None:
     snapshot = sample.index().snapshot()
     for query, arguments, faults in [
-        ("country=&q=raises", {}, ["q"]),
+        ("country=Germany&q=raises", {}, ["q"]),
         ("has=(days=8)", {"order": "newest"}, ["has", "order"]),
         ("", {"limit": 0}, ["limit"]),
         ("", {"cursor": "nonsense"}, ["cursor"]),
