@@ -40,9 +40,9 @@ impl Pair<'_> {
         found
     }
 
-    /// The pages of a query, each from the cursor of the one before.
-    fn compare_walk(&self, query: &str) {
-        let mut target = format!("/api/v1/signals?{query}");
+    /// The pages of a query to an endpoint, each from the cursor of the one before.
+    fn compare_walk(&self, path: &str, query: &str) {
+        let mut target = format!("{path}?{query}");
         for _ in 0..PAGES_MAX {
             let answer = self.compare(&target);
             if answer.status != 200 {
@@ -51,7 +51,7 @@ impl Pair<'_> {
             let Some(cursor) = cursor_of(&answer) else {
                 return;
             };
-            target = format!("/api/v1/signals?{query}&cursor={cursor}");
+            target = format!("{path}?{query}&cursor={cursor}");
         }
     }
 }
@@ -103,6 +103,46 @@ fn aggregates(questions: &mut Questions<'_>) -> String {
     format!("{filter}{by}&measures={measures}{order}{currency}{limit}")
 }
 
+/// A random query for companies. Few contradict themselves.
+fn companies(questions: &mut Questions<'_>) -> String {
+    let mut parts = Vec::new();
+    for name in ["has", "hasNot"] {
+        let count = questions.random.below(3);
+        let conditions: Vec<String> = (0..count).map(|_| condition(questions)).collect();
+        if count > 0 {
+            parts.push(format!("{name}={}", conditions.join(",")));
+        }
+    }
+    let random = &mut questions.random;
+    let of_company = [
+        "country=germany",
+        "size=1-49",
+        "employeesMin=100",
+        "foundedTo=2015",
+        "company=labs",
+    ];
+    if random.chance(40) {
+        parts.push(random.word(&of_company).to_owned());
+    }
+    parts.push(format!(
+        "order={}",
+        random.word(&["slug", "-matches", "-latest"])
+    ));
+    parts.join("&")
+}
+
+/// A filter with bounds in parentheses.
+fn condition(questions: &mut Questions<'_>) -> String {
+    let filter = questions.filter();
+    let bounds = ["", "min=2", "min=0&max=1", "max=3"];
+    let bounds = questions.random.word(&bounds);
+    let parts = [&*filter, bounds]
+        .into_iter()
+        .filter(|part| !part.is_empty());
+    let parts: Vec<&str> = parts.collect();
+    format!("({})", parts.join("&").replace('&', "%3B"))
+}
+
 /// Compares that many random queries to a cluster and to one index of everything, which is given. Returns the number
 /// of compared answers.
 pub(crate) fn compare_queries(
@@ -122,7 +162,15 @@ pub(crate) fn compare_queries(
     for _ in 0..queries {
         let filter = questions.filter();
         let limit = 1 + questions.random.below(50);
-        match questions.random.below(13) {
+        match questions.random.below(16) {
+            13..=15 => {
+                let query = companies(&mut questions);
+                let facets = "countOnly=true&facets=countries,industries,sizes";
+                pair.compare(&format!("/api/v1/companies?{query}&{facets}"));
+                let query = format!("{query}&limit={limit}");
+                pair.compare(&format!("/api/v1/companies?{query}&page=2"));
+                pair.compare_walk("/api/v1/companies", &query);
+            }
             10..=12 => {
                 let query = aggregates(&mut questions);
                 pair.compare(&format!("/api/v1/aggregates?{query}"));
@@ -145,7 +193,7 @@ pub(crate) fn compare_queries(
                 let query = format!("{filter}&format={format}&maxItems={items}");
                 pair.compare(&format!("/api/v1/export?{query}"));
             }
-            _ => pair.compare_walk(&format!("{filter}&limit={limit}")),
+            _ => pair.compare_walk("/api/v1/signals", &format!("{filter}&limit={limit}")),
         }
     }
     for target in [
@@ -155,6 +203,9 @@ pub(crate) fn compare_queries(
         "/api/v1/aggregates",
         "/api/v1/aggregates?by=day,countries&measures=companies,sum,median",
         "/api/v1/aggregates?by=company&measures=sum&limit=1000",
+        "/api/v1/companies",
+        "/api/v1/companies?hasNot=()",
+        "/api/v1/companies?countOnly=true&facets=sizes",
         "/api/v1/signals/1",
         "/api/v1/companies/nobody",
         "/api/v1/signals?limit=51",
