@@ -3,18 +3,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, test } from "node:test";
-import { assertAccessible, openPage, PHONE, signIn, startBrowser, startService } from "./fixture.mjs";
+import { askApi, assertAccessible, openPage, PHONE, shownCount, signIn, startBrowser, startService } from "./fixture.mjs";
 
 let service;
 let browser;
 before(async () => { service = await startService(); browser = await startBrowser(); });
 after(async () => { await browser?.close(); await service?.stop(); });
 
-async function api(path) {
-  const answer = await fetch(`${service.api}/api/v1/${path}`, { headers: { authorization: `Bearer ${service.key}` } });
-  assert.equal(answer.status, 200, path);
-  return (await answer.json()).data;
-}
+const api = (path) => askApi(service, path);
 
 async function companiesPage(path = "/companies", options = {}) {
   const page = await openPage(browser, service, options);
@@ -24,7 +20,7 @@ async function companiesPage(path = "/companies", options = {}) {
 }
 
 const number = (text) => Number(text.replaceAll(",", ""));
-const count = async (page) => number(await page.locator("#count").innerText());
+const count = shownCount;
 const slugs = (page) => page.locator(".card-foot code").allInnerTexts();
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 const condition = (page, kind, place) => page.locator(`[id="${kind}${place}.condition"]`);

@@ -2,17 +2,14 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { assertAccessible, openPage, PHONE, signIn, startBrowser, startService } from "./fixture.mjs";
+import { askApi, assertAccessible, openPage, PHONE, shownCount, signIn, startBrowser, startService } from "./fixture.mjs";
 
 let service;
 let browser;
 before(async () => { service = await startService(); browser = await startBrowser(); });
 after(async () => { await browser?.close(); await service?.stop(); });
 
-async function api(path) {
-  const answer = await fetch(`${service.api}/api/v1/${path}`, { headers: { authorization: `Bearer ${service.key}` } });
-  return (await answer.json()).data;
-}
+const api = (path) => askApi(service, path);
 
 async function signedIn(options) {
   const page = await openPage(browser, service, options);
@@ -21,7 +18,7 @@ async function signedIn(options) {
   return page;
 }
 
-const count = async (page) => Number((await page.locator("#count").innerText()).replaceAll(",", ""));
+const count = shownCount;
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
 // The chart as a screen reader has it: periods with their exact numbers.

@@ -110,3 +110,13 @@ async function axeSource() {
   axe ??= await readFile(AXE, "utf8");
   return axe;
 }
+
+// The data of an answer of the API.
+export async function askApi(service, path) {
+  const answer = await fetch(`${service.api}/api/v1/${path}`, { headers: { authorization: `Bearer ${service.key}` } });
+  assert.equal(answer.status, 200, path);
+  return (await answer.json()).data;
+}
+
+// The number of matches that a page shows.
+export const shownCount = async (page) => Number((await page.locator("#count").innerText()).replaceAll(",", ""));

@@ -3,17 +3,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, test } from "node:test";
-import { assertAccessible, openPage, PHONE, signIn, startBrowser, startService } from "./fixture.mjs";
+import { askApi, assertAccessible, openPage, PHONE, shownCount, signIn, startBrowser, startService } from "./fixture.mjs";
 
 let service;
 let browser;
 before(async () => { service = await startService(); browser = await startBrowser(); });
 after(async () => { await browser?.close(); await service?.stop(); });
 
-async function api(path) {
-  const answer = await fetch(`${service.api}/api/v1/${path}`, { headers: { authorization: `Bearer ${service.key}` } });
-  return (await answer.json()).data;
-}
+const api = (path) => askApi(service, path);
 
 async function searchPage(options) {
   const page = await openPage(browser, service, options);
@@ -23,7 +20,7 @@ async function searchPage(options) {
 }
 
 const ids = (page) => page.locator(".card-foot code").allInnerTexts();
-const count = async (page) => Number((await page.locator("#count").innerText()).replaceAll(",", ""));
+const count = shownCount;
 
 test("choosing filters narrows results, counts and address together", async () => {
   const page = await searchPage();
