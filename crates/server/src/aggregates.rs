@@ -33,13 +33,9 @@ pub(super) async fn aggregates(call: &Call<'_>) -> Result<Answer, Problem> {
     if query.names_companies() {
         call.check_scope(Some(Scope::CompaniesRead))?;
     }
-    let replay = Replay::of(call, || parameters_of(&query))?;
-    let guard = match &replay {
-        None => None,
-        Some(replay) => match replay.begin(call).await? {
-            Attempt::Repeated(answer) => return Ok(answer),
-            Attempt::First(guard) => Some(Arc::new(guard)),
-        },
+    let (replay, guard) = match Attempt::begin(call, || parameters_of(&query)).await? {
+        Attempt::Repeated(answer) => return Ok(answer),
+        Attempt::First(replay, guard) => (replay, guard),
     };
     let view = call.service.corpus.trusted_view()?;
     let asked = AggregatesCall {
@@ -52,7 +48,7 @@ pub(super) async fn aggregates(call: &Call<'_>) -> Result<Answer, Problem> {
         return Ok(Answer::not_modified().tagged(&tag).priced(Price::FREE));
     }
     if query.names_companies() {
-        asked.sell(replay, guard).await
+        asked.sell(tag, replay, guard).await
     } else {
         asked.give(&tag).await
     }
@@ -86,6 +82,7 @@ impl AggregatesCall<'_> {
     /// Charges the groups and sends them.
     async fn sell(
         &self,
+        tag: String,
         replay: Option<Replay>,
         guard: Option<Arc<IdempotencyGuard>>,
     ) -> Result<Answer, Problem> {
@@ -93,7 +90,7 @@ impl AggregatesCall<'_> {
         let found = SoldGroups {
             asked: self,
             found: self.find().await?,
-            tag: self.tag(None),
+            tag,
         };
         selling::sell(self.call, Counter::Companies, found, replay, guard).await
     }
@@ -113,15 +110,13 @@ impl AggregatesCall<'_> {
     }
 
     fn tag(&self, shown: Option<usize>) -> String {
-        let today = self.call.today.to_julian_day().to_le_bytes();
-        let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
-        etag::of(&[
+        let query = self.query.to_string();
+        etag::of_page(
             b"aggregates",
-            &self.view.tag_seed,
-            self.query.to_string().as_bytes(),
-            &today,
-            &shown,
-        ])
+            (self.call, self.view),
+            query.as_bytes(),
+            shown,
+        )
     }
 }
 

@@ -33,13 +33,9 @@ struct Poll<'a> {
 
 pub(super) async fn changes(call: &Call<'_>) -> Result<Answer, Problem> {
     let (mut request, query) = parse(call.query())?;
-    let replay = Replay::of(call, || parameters_of(&request))?;
-    let guard = match &replay {
-        None => None,
-        Some(replay) => match replay.begin(call).await? {
-            Attempt::Repeated(answer) => return Ok(answer),
-            Attempt::First(guard) => Some(Arc::new(guard)),
-        },
+    let (replay, guard) = match Attempt::begin(call, || parameters_of(&request)).await? {
+        Attempt::Repeated(answer) => return Ok(answer),
+        Attempt::First(replay, guard) => (replay, guard),
     };
     let view = call.service.corpus.trusted_view()?;
     request.rendering = call.rendering(replay.is_some());

@@ -35,13 +35,9 @@ pub(super) struct CountedCompanies {
 pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
     let query = Arc::new(parse(call.query())?);
     let parameters = || replay::parameters_of(&[query.fingerprint().as_bytes()]);
-    let replay = Replay::of(call, parameters)?;
-    let guard = match &replay {
-        None => None,
-        Some(replay) => match replay.begin(call).await? {
-            Attempt::Repeated(answer) => return Ok(answer),
-            Attempt::First(guard) => Some(Arc::new(guard)),
-        },
+    let (replay, guard) = match Attempt::begin(call, parameters).await? {
+        Attempt::Repeated(answer) => return Ok(answer),
+        Attempt::First(replay, guard) => (replay, guard),
     };
     let view = call.service.corpus.trusted_view()?;
     let asked = CompaniesCall {
@@ -164,15 +160,13 @@ impl CompaniesCall<'_> {
     }
 
     fn tag(&self, shown: Option<usize>) -> String {
-        let today = self.call.today.to_julian_day().to_le_bytes();
-        let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
-        etag::of(&[
+        let query = self.query.fingerprint();
+        etag::of_page(
             b"companies",
-            &self.view.tag_seed,
-            self.query.fingerprint().as_bytes(),
-            &today,
-            &shown,
-        ])
+            (self.call, self.view),
+            query.as_bytes(),
+            shown,
+        )
     }
 }
 

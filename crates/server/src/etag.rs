@@ -4,6 +4,9 @@ use axum::http::HeaderMap;
 use axum::http::header::IF_NONE_MATCH;
 use sha2::{Digest, Sha256};
 
+use super::call::Call;
+use crate::corpus::CorpusView;
+
 /// Bytes of the hash in a tag: enough that answers do not collide by chance.
 const TAG_BYTES: usize = 12;
 
@@ -23,6 +26,18 @@ pub(crate) fn of(parts: &[&[u8]]) -> String {
     }
     tag.push('"');
     tag
+}
+
+/// The tag of an answer of some kind to a query; of `shown` items, if the key's quota has cut it.
+pub(super) fn of_page(
+    kind: &[u8],
+    (call, view): (&Call<'_>, &CorpusView),
+    query: &[u8],
+    shown: Option<usize>,
+) -> String {
+    let today = call.today.to_julian_day().to_le_bytes();
+    let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
+    of(&[kind, &view.tag_seed, query, &today, &shown])
 }
 
 /// Whether a client already has the answer with this tag.

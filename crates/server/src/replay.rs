@@ -1,5 +1,7 @@
 //! Answers under idempotency keys: which requests are equal, and what is repeated.
 
+use std::sync::Arc;
+
 use axum::http::HeaderMap;
 use sha2::{Digest, Sha256};
 
@@ -69,10 +71,28 @@ pub(super) struct Replay {
 /// A reserved idempotency key, what is kept under it, and why nothing more can be kept.
 type Reserved = (IdempotencyGuard, Option<StoredReplay>, Option<KeptFull>);
 
-/// The outcome of reserving an idempotency key.
+/// How a metered request begins.
 pub(super) enum Attempt {
-    First(IdempotencyGuard),
+    /// It has not been answered before: its idempotency key and the reservation of it, if it has one.
+    First(Option<Replay>, Option<Arc<IdempotencyGuard>>),
+    /// The answer that was given under its idempotency key.
     Repeated(Answer),
+}
+
+impl Attempt {
+    /// Reserves the idempotency key of a request, if it has one. `parameters` identifies equal requests.
+    ///
+    /// # Errors
+    /// As [`name_of`]; or the key is in use or bound to other parameters, or nothing more can be kept.
+    pub(super) async fn begin(
+        call: &Call<'_>,
+        parameters: impl FnOnce() -> [u8; 32],
+    ) -> Result<Attempt, Problem> {
+        match Replay::of(call, parameters)? {
+            None => Ok(Attempt::First(None, None)),
+            Some(replay) => replay.begin(call).await,
+        }
+    }
 }
 
 impl Replay {
@@ -101,16 +121,12 @@ impl Replay {
         kept.map_err(|error| Problem::internal(&error))
     }
 
-    /// Reserves the idempotency key, or returns the answer that was given under it.
-    ///
-    /// # Errors
-    /// It is in use or bound to other parameters, or nothing more can be kept.
-    pub(super) async fn begin(&self, call: &Call<'_>) -> Result<Attempt, Problem> {
+    async fn begin(self, call: &Call<'_>) -> Result<Attempt, Problem> {
         let (guard, stored, full) = self.reserve(call).await?;
         let Some(stored) = stored else {
             return match full {
                 Some(full) => Err(charging::no_room(full)),
-                None => Ok(Attempt::First(guard)),
+                None => Ok(Attempt::First(Some(self), Some(Arc::new(guard)))),
             };
         };
         call.service.metrics.replays.inc();
@@ -131,7 +147,7 @@ impl Replay {
     /// has been charged under the idempotency key, because then the export cannot be free.
     ///
     /// # Errors
-    /// As [`begin`](Self::begin).
+    /// As [`Attempt::begin`].
     pub(super) async fn resume(
         &self,
         call: &Call<'_>,

@@ -46,19 +46,14 @@ struct SearchCall<'a> {
 
 pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
     let query = Arc::new(Query::from_query_string(call.query())?);
-    let replay = Replay::of(call, || {
-        replay::parameters_of(&[query.fingerprint().as_bytes()])
-    })?;
-    let guard = match &replay {
-        None => None,
-        Some(replay) => match replay.begin(call).await? {
-            Attempt::Repeated(answer) => {
-                let view = call.service.corpus.view();
-                // Only pages that were charged are kept, so something was found.
-                return Ok(answer.hinted(hints::find(call, &view, &query, false).await));
-            }
-            Attempt::First(guard) => Some(guard),
-        },
+    let parameters = || replay::parameters_of(&[query.fingerprint().as_bytes()]);
+    let (replay, guard) = match Attempt::begin(call, parameters).await? {
+        Attempt::Repeated(answer) => {
+            let view = call.service.corpus.view();
+            // Only pages that were charged are kept, so something was found.
+            return Ok(answer.hinted(hints::find(call, &view, &query, false).await));
+        }
+        Attempt::First(replay, guard) => (replay, guard),
     };
     let view = call.service.corpus.trusted_view()?;
     let search = SearchCall {
@@ -72,7 +67,7 @@ pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
             Ok(Answer::not_modified().tagged(&tag).priced(Price::FREE))
         }
         SearchOutcome::Count(answer) => Ok(answer.priced(Price::FREE)),
-        SearchOutcome::Page(page) => deliver(&search, page, replay, guard.map(Arc::new)).await,
+        SearchOutcome::Page(page) => deliver(&search, page, replay, guard).await,
     }
 }
 
@@ -231,13 +226,11 @@ pub(super) fn count_body(count: u64) -> Result<Vec<u8>, Problem> {
 }
 
 fn tag(search: &SearchCall<'_>, shown: Option<usize>) -> String {
-    let today = search.call.today.to_julian_day().to_le_bytes();
-    let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
-    etag::of(&[
+    let query = search.query.fingerprint();
+    etag::of_page(
         b"search",
-        &search.view.tag_seed,
-        search.query.fingerprint().as_bytes(),
-        &today,
-        &shown,
-    ])
+        (search.call, search.view),
+        query.as_bytes(),
+        shown,
+    )
 }
