@@ -3,9 +3,8 @@
 //! Opening a segment creates all views. Creating the ones that a query needs each time, with the checks of a cast,
 //! took a tenth of a short page (`benches/instructions`, rare term).
 
-use std::collections::HashMap;
-
 use bytemuck::Pod;
+use hashbrown::HashMap;
 use self_cell::self_cell;
 
 use super::TextField;
@@ -220,7 +219,7 @@ struct Sections<'a, 't> {
 
 impl<'a, 't> Sections<'a, 't> {
     fn find(file: &'a [u8], table: &'t Table) -> Result<Sections<'a, 't>> {
-        let mut sections = HashMap::new();
+        let mut sections = HashMap::with_capacity(table.sections.len());
         for entry in &table.sections {
             let section = format::check_bounds(file, entry)?;
             if sections
