@@ -13,6 +13,8 @@ mod replica;
 mod serve;
 #[cfg(feature = "sql")]
 mod sql_listener;
+#[cfg(all(feature = "cluster", feature = "sql"))]
+mod sql_nodes;
 mod usage;
 mod values;
 

@@ -8,6 +8,7 @@
 //! engine, messages    versions of what questions are carried by
 //! shards/GENERATION   the shards that it has loaded: 0-3,7
 //! leases              the generations that its exports read from: 7,9
+//! sql                 it answers SQL, and scans of others
 //! left                it is about to stop
 //! ```
 
@@ -23,6 +24,7 @@ const RELEASE: &str = "release";
 const ENGINE: &str = "engine";
 const MESSAGES: &str = "messages";
 const LEASES: &str = "leases";
+const SQL: &str = "sql";
 const LEFT: &str = "left";
 
 /// How the key of the shards of a generation starts.
@@ -43,6 +45,8 @@ pub(super) struct Announcement {
     pub(super) held: HeldShards,
     /// The generations that its exports read from, ascending.
     pub(super) leases: Vec<u64>,
+    /// It answers scans of SQL.
+    pub(super) has_sql: bool,
     /// It is about to stop.
     pub(super) has_left: bool,
 }
@@ -76,6 +80,10 @@ impl Announcement {
                 LEASES => {
                     let leases = text.split(',').take(LEASED_MAX);
                     read.leases = leases.filter_map(|lease| lease.parse().ok()).collect();
+                    continue;
+                }
+                SQL => {
+                    read.has_sql = true;
                     continue;
                 }
                 LEFT => {
@@ -117,6 +125,9 @@ impl Announcement {
         if !self.leases.is_empty() {
             let leases: Vec<String> = self.leases.iter().map(u64::to_string).collect();
             texts.insert(LEASES.to_owned(), leases.join(","));
+        }
+        if self.has_sql {
+            texts.insert(SQL.to_owned(), "yes".to_owned());
         }
         if self.has_left {
             texts.insert(LEFT.to_owned(), "yes".to_owned());

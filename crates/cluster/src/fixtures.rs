@@ -200,7 +200,7 @@ impl TestNode {
         let peers = Peers::new(&Security::none());
         let deadline = Duration::from_secs(60);
         let asker = Asker {
-            nodes: Nodes::new(members.own(), Worker::new(loaded.clone()), peers),
+            nodes: Nodes::new(members.own(), Worker::new(loaded.clone(), None), peers),
             members: Arc::clone(&members),
             deadline,
             hedging: Hedging::new(),

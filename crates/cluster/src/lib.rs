@@ -16,6 +16,7 @@
 //! admission  a limit on concurrent work, and a short queue
 //! question   requests in versioned bytes      answer   responses, and merging      aggregates, companies   those of these kinds
 //! worker     shard_answers of loaded_shards   nodes   local and remote workers
+//! node_shards   shards for statements of SQL, here and elsewhere       shard_scanner   what answers scans of them
 //! engine     standing plans, which carry questions     connections  sockets between nodes    security  TLS
 //! arrivals   which connections are for gossip               error      why shards or nodes cannot be used
 //! ```
@@ -54,6 +55,7 @@ mod loader;
 mod manifest_cache;
 mod members;
 mod node;
+mod node_shards;
 mod nodes;
 mod placement;
 mod publish;
@@ -65,16 +67,19 @@ mod shard_answers;
 mod shard_companies;
 mod shard_folder;
 mod shard_rules;
+mod shard_scanner;
 mod shard_update;
 mod split;
 mod worker;
 
 pub use error::{ClusterError, ClusterErrorKind, ClusterResult};
-pub use node::{Node, NodeOptions};
+pub use node::{Node, NodeOptions, NodeReader};
+pub use node_shards::{NodeShards, ShardsElsewhere};
 pub use placement::{holders, shard_of};
 pub use publish::{PublishedCluster, publish_cluster};
 pub use security::Security;
 pub use settings::{ClusterSettings, Membership, NodeSettings};
 pub use shard_folder::ShardFolder;
+pub use shard_scanner::ShardScanner;
 pub use shard_update::{ShardUpdate, ShardUpdateReport};
 pub use split::Splitter;

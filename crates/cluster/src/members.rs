@@ -6,6 +6,7 @@
 //! A node has an index, which stays as long as it is known.
 
 mod placing;
+mod sql;
 mod standing;
 mod status;
 mod table;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use time::Date;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -15,7 +16,7 @@ use super::announcement::Announcement;
 use super::arrivals::Arrivals;
 use super::asking::{Asker, Hedging};
 use super::coordinator::Coordinator;
-use super::engine::{self, ENGINE_RELEASE, MESSAGES_VERSION};
+use super::engine::{self, ENGINE_RELEASE, MESSAGES_VERSION, OWN_RELEASE};
 use super::error::{ClusterError, ClusterResult};
 use super::gossip::{Gossip, GossipSettings};
 use super::known_nodes::{KnownNode, KnownNodes};
@@ -24,10 +25,12 @@ use super::loaded_shards::LoadedShards;
 use super::loader::Loader;
 use super::manifest_cache::ManifestCache;
 use super::members::{FirstNodes, Members};
+use super::node_shards::NodeShards;
 use super::nodes::{Nodes, Peers};
 use super::reports::Reports;
 use super::security::Security;
 use super::settings::{ClusterSettings, Membership, NodeSettings, check_address};
+use super::shard_scanner::ShardScanner;
 use super::worker::Worker;
 use signaldex::query::CompanyQuery;
 use signaldex::replicate::{Background, Store};
@@ -61,6 +64,8 @@ pub struct NodeOptions {
     pub zone: Option<String>,
     /// How long a dead node keeps its place where the file of the cluster names seeds.
     pub forget_after: Duration,
+    /// Runs scans of SQL for statements at other nodes. Without it the node takes none.
+    pub scanner: Option<Arc<dyn ShardScanner>>,
 }
 
 impl NodeOptions {
@@ -77,6 +82,7 @@ impl NodeOptions {
             advertised: None,
             zone: None,
             forget_after: Duration::from_secs(900),
+            scanner: None,
         }
     }
 }
@@ -84,11 +90,20 @@ impl NodeOptions {
 /// A running node of a cluster, stopped on drop.
 pub struct Node {
     coordinator: Arc<Coordinator>,
+    runtime: Handle,
     worker: Serving,
     gossip: Gossip,
     gossip_ended: oneshot::Receiver<Error>,
     reports: Arc<Reports>,
     _loading: Background,
+}
+
+/// Reads the shards that a node knows.
+#[derive(Clone)]
+pub struct NodeReader {
+    coordinator: Arc<Coordinator>,
+    /// The threads of the node.
+    runtime: Handle,
 }
 
 /// The worker at its port, until this is dropped.
@@ -117,13 +132,14 @@ impl Node {
         let store = Store::open(&settings.store)?;
         let loaded = LoadedShards::default();
         let leases = Leases::default();
-        let worker = Worker::new(loaded.clone());
+        let worker = Worker::new(loaded.clone(), options.scanner.clone());
         let announcement = Announcement {
             address,
             zone: options.zone.clone().unwrap_or_default(),
-            release: env!("CARGO_PKG_VERSION").to_owned(),
+            release: OWN_RELEASE.to_owned(),
             engine: ENGINE_RELEASE.to_owned(),
             messages: MESSAGES_VERSION.to_owned(),
+            has_sql: options.scanner.is_some(),
             ..Announcement::default()
         };
         let known = KnownNodes::in_directory(&options.cache);
@@ -180,6 +196,7 @@ impl Node {
         let coordinator = Coordinator::new(asker, manifests, leases, queries, queue);
         Ok(Node {
             coordinator: Arc::new(coordinator),
+            runtime: Handle::current(),
             worker: serving,
             gossip,
             gossip_ended,
@@ -221,6 +238,24 @@ impl Node {
     /// second at most. Call it before the node is dropped; otherwise the others notice that when it no longer answers.
     pub fn leave(&self) -> impl Future<Output = ()> + Send + use<> {
         self.gossip.leave()
+    }
+
+    /// What reads the shards of the generation that is served, for a statement of SQL. It stays usable while the node
+    /// lives, as long as other nodes keep that generation.
+    ///
+    /// # Errors
+    /// A shard has no live node that takes scans: those that hold it were started without SQL, or are of another release;
+    /// the message names them. Or a file of a shard was overwritten.
+    pub fn shards(&self) -> ClusterResult<NodeShards> {
+        self.reader().shards()
+    }
+
+    /// A handle for [`shards`](Self::shards). The node ends without waiting for it.
+    pub fn reader(&self) -> NodeReader {
+        NodeReader {
+            coordinator: Arc::clone(&self.coordinator),
+            runtime: self.runtime.clone(),
+        }
     }
 
     /// How connections between nodes are secured; [`Security::read_again`] replaces the certificate.
@@ -268,6 +303,23 @@ impl Node {
     /// As [`explain`](Self::explain).
     pub fn explain_companies(&self, query: &CompanyQuery, today: Date) -> ClusterResult<String> {
         Ok(self.coordinator.explain_companies(query, today)?)
+    }
+}
+
+impl NodeReader {
+    /// As [`Node::shards`].
+    ///
+    /// # Errors
+    /// As [`Node::shards`].
+    pub fn shards(&self) -> ClusterResult<NodeShards> {
+        let (members, nodes) = (self.coordinator.members(), self.coordinator.nodes());
+        Ok(NodeShards::new(members, nodes, &self.runtime)?)
+    }
+}
+
+impl std::fmt::Debug for NodeReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NodeReader").finish_non_exhaustive()
     }
 }
 

@@ -13,6 +13,7 @@ use super::engine::{Peer, PeerFailure};
 use super::question::Question;
 use super::security::Security;
 use super::worker::Worker;
+use signaldex::{Result, Snapshot};
 
 /// The nodes of a cluster from one of them.
 pub(super) struct Nodes {
@@ -86,7 +87,7 @@ impl Nodes {
         node: usize,
         question: &Question,
         left: Duration,
-    ) -> Result<ShardAnswer, PeerFailure> {
+    ) -> std::result::Result<ShardAnswer, PeerFailure> {
         if node == self.own {
             let answer = self.worker.answer(question).await;
             return answer.map_err(|refusal| PeerFailure::Refused(refusal.status, refusal.reason));
@@ -112,6 +113,19 @@ impl Nodes {
     /// How many questions of nodes this one's worker has refused.
     pub(super) fn shed(&self) -> u64 {
         self.worker.shed()
+    }
+
+    /// Shards of this node.
+    ///
+    /// # Errors
+    /// As [`Worker::snapshots`].
+    pub(super) fn own_shards(&self, generation: u64, shards: &[u32]) -> Result<Vec<Arc<Snapshot>>> {
+        self.worker.snapshots(generation, shards)
+    }
+
+    /// Another node.
+    pub(super) fn peer(&self, node: usize) -> Option<Arc<Peer>> {
+        self.peers.get(node)
     }
 
     /// How connections are secured.

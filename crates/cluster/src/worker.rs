@@ -14,8 +14,9 @@ use super::answer::ShardAnswer;
 use super::loaded_shards::{AskedShard, LoadedShards};
 use super::question::{Question, ShardRequest};
 use super::shard_answers::{ShardResult, find, merged};
+use super::shard_scanner::ShardScanner;
 use signaldex::query::Facet;
-use signaldex::{Error, Result};
+use signaldex::{Error, Result, Snapshot};
 
 /// The cost up to which a question is answered on the receiving thread, in the unit of `--cheap-query-cost`.
 const CHEAP_COST: u64 = 20_000;
@@ -35,6 +36,8 @@ struct WorkerState {
     loaded: LoadedShards,
     expensive: Admission,
     threads: Arc<Semaphore>,
+    /// Where the node answers SQL.
+    scanner: Option<Arc<dyn ShardScanner>>,
 }
 
 /// The status of a reply.
@@ -69,12 +72,13 @@ pub(super) struct WorkerRefusal {
 }
 
 impl Worker {
-    pub(super) fn new(loaded: LoadedShards) -> Worker {
+    pub(super) fn new(loaded: LoadedShards, scanner: Option<Arc<dyn ShardScanner>>) -> Worker {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Worker(Arc::new(WorkerState {
             loaded,
             expensive: Admission::new(2 * cores, QUEUED_PER_CORE * cores, TURN_TIME),
             threads: Arc::new(Semaphore::new(cores)),
+            scanner,
         }))
     }
 
@@ -145,6 +149,21 @@ impl Worker {
     fn shards(&self, question: &Question) -> Result<Vec<AskedShard>, WorkerRefusal> {
         let shards = self.0.loaded.asked(question.generation, &question.shards);
         shards.map_err(|error| WorkerRefusal::of(ReplyStatus::Missing, &error))
+    }
+
+    /// What runs scans of SQL, if the node answers it.
+    pub(super) fn scanner(&self) -> Option<&Arc<dyn ShardScanner>> {
+        self.0.scanner.as_ref()
+    }
+
+    /// Shards of a generation.
+    ///
+    /// # Errors
+    /// One of them is not loaded, or a file of it was overwritten.
+    pub(super) fn snapshots(&self, generation: u64, shards: &[u32]) -> Result<Vec<Arc<Snapshot>>> {
+        let asked = self.0.loaded.asked(generation, shards)?.into_iter();
+        let trusted = asked.map(|shard| shard.snapshot.ensure_trusted().map(|()| shard.snapshot));
+        trusted.collect()
     }
 
     /// How many expensive questions were refused so far.

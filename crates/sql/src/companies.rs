@@ -26,8 +26,11 @@ use crate::columns::{
     COMPANY_COLUMNS, CompanyColumn, CompanySource, companies_schema, microseconds, projected,
 };
 use crate::conditions::slugs_of;
+use crate::elsewhere::{counts_elsewhere, rows_without_columns};
 use crate::error::of_corpus;
 use crate::leaf::{leaf_methods, properties_of, stream_of};
+use crate::shard_scan::{ScanOutput, ShardScan};
+use crate::snapshot_set::SnapshotSet;
 
 /// Companies of a batch, whose records have long texts.
 const BATCH_COMPANIES: usize = 2048;
@@ -50,23 +53,19 @@ const BATCH_COMPANIES: usize = 2048;
 /// ```
 #[derive(Debug)]
 pub struct CompaniesTable {
-    snapshots: Arc<Snapshots>,
+    corpus: Arc<SnapshotSet>,
     schema: SchemaRef,
-}
-
-struct Snapshots(Vec<Arc<Snapshot>>);
-
-impl fmt::Debug for Snapshots {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} snapshots", self.0.len())
-    }
 }
 
 impl CompaniesTable {
     /// A table of snapshots of which no two have a company in common.
     pub fn new(snapshots: Vec<Arc<Snapshot>>) -> CompaniesTable {
+        CompaniesTable::over(Arc::new(SnapshotSet::of_companies(snapshots)))
+    }
+
+    pub(crate) fn over(corpus: Arc<SnapshotSet>) -> CompaniesTable {
         CompaniesTable {
-            snapshots: Arc::new(Snapshots(snapshots)),
+            corpus,
             schema: companies_schema(),
         }
     }
@@ -109,29 +108,102 @@ impl TableProvider for CompaniesTable {
                 });
             }
         }
-        let (columns, schema) = projected(&COMPANY_COLUMNS, &self.schema, projection)?;
-        let equivalence = EquivalenceProperties::new(Arc::clone(&schema));
-        Ok(Arc::new(CompaniesScan {
-            snapshots: Arc::clone(&self.snapshots),
-            slugs,
-            columns,
-            schema,
-            limit,
-            properties: properties_of(equivalence, 1, EmissionType::Incremental),
-        }))
+        let all: Vec<usize> = (0..COMPANY_COLUMNS.len()).collect();
+        let columns = projection.unwrap_or(&all);
+        let scan = CompaniesScan::new(Arc::clone(&self.corpus), slugs, columns)?;
+        Ok(Arc::new(scan.limited(limit).with_count_elsewhere().await?))
     }
 }
 
-/// Reads columns of companies.
+/// Reads columns of companies: those of this process in the first partition, those of each other node in one of its own.
 #[derive(Clone)]
-struct CompaniesScan {
-    snapshots: Arc<Snapshots>,
+pub(crate) struct CompaniesScan {
+    corpus: Arc<SnapshotSet>,
     /// The companies that are looked up; all if there are none.
     slugs: Option<BTreeSet<String>>,
     columns: Vec<CompanyColumn>,
+    /// The columns, by index.
+    indices: Vec<usize>,
     schema: SchemaRef,
     limit: Option<usize>,
+    /// How many there are at other nodes, where that was asked.
+    count_elsewhere: Option<u64>,
     properties: Arc<PlanProperties>,
+}
+
+impl CompaniesScan {
+    /// A scan of some columns of the companies of these slugs, or of all.
+    pub(crate) fn new(
+        corpus: Arc<SnapshotSet>,
+        slugs: Option<BTreeSet<String>>,
+        columns: &[usize],
+    ) -> Result<CompaniesScan> {
+        let indices = columns.to_vec();
+        let (columns, schema) = projected(&COMPANY_COLUMNS, &companies_schema(), Some(&indices))?;
+        let equivalence = EquivalenceProperties::new(Arc::clone(&schema));
+        let partitions = 1 + corpus.elsewhere.len();
+        Ok(CompaniesScan {
+            corpus,
+            slugs,
+            columns,
+            indices,
+            schema,
+            limit: None,
+            count_elsewhere: None,
+            properties: properties_of(equivalence, partitions, EmissionType::Incremental),
+        })
+    }
+
+    /// The same scan with a limit for the rows of each partition.
+    pub(crate) fn limited(self, limit: Option<usize>) -> CompaniesScan {
+        CompaniesScan { limit, ..self }
+    }
+
+    /// Asks other nodes for their numbers of companies where no column is wanted.
+    async fn with_count_elsewhere(mut self) -> Result<CompaniesScan> {
+        let is_asked = self.columns.is_empty() && !self.corpus.elsewhere.is_empty();
+        if is_asked && self.limit.is_none() {
+            let scan = self.asked(ScanOutput::CompanyCount);
+            let counts = counts_elsewhere(&self.corpus, &scan);
+            self.count_elsewhere = Some(counts.await?.total());
+        }
+        Ok(self)
+    }
+
+    /// What another node is asked.
+    fn asked(&self, output: ScanOutput) -> ShardScan {
+        ShardScan {
+            output,
+            conditions: Vec::new(),
+            slugs: self.slugs.clone(),
+            limit: self.limit,
+            as_of: self.corpus.as_of,
+        }
+    }
+
+    /// The batches of the companies of this process.
+    pub(crate) fn batches(self) -> impl Iterator<Item = Result<RecordBatch>> + Send + use<> {
+        CompanyBatches {
+            snapshot: 0,
+            slugs: None,
+            remaining: self.limit.unwrap_or(usize::MAX),
+            scan: self,
+        }
+    }
+
+    /// How many companies there are in this process.
+    pub(crate) fn counted(&self) -> Result<u64> {
+        if self.slugs.is_some() {
+            let rows = self
+                .clone()
+                .batches()
+                .map(|batch| Ok(batch?.num_rows() as u64));
+            return rows.sum();
+        }
+        let counts = self.corpus.snapshots.iter();
+        let counts = counts.map(|snapshot| snapshot.company_count());
+        counts.sum::<signaldex::Result<u64>>().map_err(of_corpus)
+    }
 }
 
 impl fmt::Debug for CompaniesScan {
@@ -147,6 +219,9 @@ impl DisplayAs for CompaniesScan {
         if let Some(slugs) = &self.slugs {
             write!(f, ", slugs={slugs:?}")?;
         }
+        for shards in &self.corpus.elsewhere {
+            write!(f, ", elsewhere=[{}]", shards.name())?;
+        }
         match self.limit {
             Some(limit) => write!(f, ", limit={limit}"),
             None => Ok(()),
@@ -157,25 +232,33 @@ impl DisplayAs for CompaniesScan {
 impl ExecutionPlan for CompaniesScan {
     leaf_methods!("CompaniesScan");
 
-    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let batches = CompanyBatches {
-            scan: self.clone(),
-            snapshot: 0,
-            slugs: None,
-            remaining: self.limit.unwrap_or(usize::MAX),
+    fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let Some(shards) = partition.checked_sub(1) else {
+            return Ok(stream_of(&self.schema, self.clone().batches()));
         };
-        Ok(stream_of(&self.schema, batches))
+        let shards = Arc::clone(&self.corpus.elsewhere[shards]);
+        Ok(if self.columns.is_empty() {
+            let counts = self.asked(ScanOutput::CompanyCount);
+            rows_without_columns(&shards, &counts, &self.schema, self.limit)
+        } else {
+            shards.rows(&self.asked(ScanOutput::Companies(self.indices.clone())))
+        })
     }
 
-    fn partition_statistics(&self, _: Option<usize>) -> Result<Arc<Statistics>> {
+    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
         let mut statistics = Statistics::new_unknown(&self.schema);
-        if self.slugs.is_none() && self.limit.is_none() {
-            let counts = self.snapshots.0.iter();
-            let counts = counts.map(|snapshot| snapshot.company_count());
-            let total: u64 = counts.sum::<signaldex::Result<_>>().map_err(of_corpus)?;
-            if let Ok(total) = usize::try_from(total) {
-                statistics.num_rows = Precision::Exact(total);
-            }
+        let is_whole = self.corpus.elsewhere.is_empty() || partition.is_none();
+        let elsewhere = match self.count_elsewhere {
+            None if self.corpus.elsewhere.is_empty() => Some(0),
+            counted => counted,
+        };
+        if self.slugs.is_none()
+            && self.limit.is_none()
+            && is_whole
+            && let Some(elsewhere) = elsewhere
+            && let Ok(total) = usize::try_from(self.counted()? + elsewhere)
+        {
+            statistics.num_rows = Precision::Exact(total);
         }
         Ok(Arc::new(statistics))
     }
@@ -205,8 +288,8 @@ impl Iterator for CompanyBatches {
     fn next(&mut self) -> Option<Self::Item> {
         // Each iteration ends with a batch or goes on to the next snapshot.
         while self.remaining > 0 {
-            let snapshots = Arc::clone(&self.scan.snapshots);
-            let snapshot = snapshots.0.get(self.snapshot)?;
+            let corpus = Arc::clone(&self.scan.corpus);
+            let snapshot = corpus.snapshots.get(self.snapshot)?;
             let slugs = match self.slugs.take() {
                 Some(slugs) => Ok(slugs),
                 None => slugs_in(snapshot, self.scan.slugs.as_ref()),

@@ -3,10 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray, UInt32Array,
-};
-use datafusion::arrow::datatypes::{SchemaRef, UInt32Type};
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -17,12 +15,17 @@ use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode};
 use datafusion::physical_plan::execution_plan::EmissionType;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
-use signaldex::{Facet, Filter};
+use futures_util::stream;
+use signaldex::Facet;
 
 use crate::columns::SignalSource;
-use crate::error::of_corpus;
+use crate::elsewhere::counts_elsewhere;
+use crate::label_counts::LabelCounts;
 use crate::leaf::{leaf_methods, properties_of, stream_of};
+use crate::narrowing::Narrowed;
+use crate::shard_scan::{ScanOutput, ShardScan};
 use crate::signals_scan::SignalsScan;
 use crate::snapshot_set::SnapshotSet;
 
@@ -94,13 +97,17 @@ fn counted(node: &Arc<dyn ExecutionPlan>) -> Option<CountsScan> {
     // Counters of a facet leave its own filter out.
     let is_counted =
         scan.narrowed.is_exact() && !scan.has_limit() && filter.chosen(facet).next().is_none();
-    (counts_rows && is_plain && is_counted).then(|| {
-        CountsScan::new(
-            Arc::clone(&scan.corpus),
-            filter.clone(),
-            facet,
-            aggregation.schema(),
-        )
+    (counts_rows && is_plain && is_counted).then(|| CountsScan {
+        corpus: Arc::clone(&scan.corpus),
+        narrowed: Arc::clone(&scan.narrowed),
+        facet,
+        elsewhere: scan.asked(ScanOutput::SignalCounts(Some(facet))),
+        properties: properties_of(
+            EquivalenceProperties::new(aggregation.schema()),
+            1,
+            EmissionType::Final,
+        ),
+        schema: aggregation.schema(),
     })
 }
 
@@ -120,69 +127,52 @@ fn is_count_of_rows(aggregate: &AggregateFunctionExpr) -> bool {
 #[derive(Debug)]
 struct CountsScan {
     corpus: Arc<SnapshotSet>,
-    filter: Filter,
+    narrowed: Arc<Narrowed>,
     facet: Facet,
+    /// What other nodes are asked.
+    elsewhere: ShardScan,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }
 
 impl CountsScan {
-    fn new(
-        corpus: Arc<SnapshotSet>,
-        filter: Filter,
-        facet: Facet,
-        schema: SchemaRef,
-    ) -> CountsScan {
-        let equivalence = EquivalenceProperties::new(Arc::clone(&schema));
-        CountsScan {
-            corpus,
-            filter,
-            facet,
-            schema,
-            properties: properties_of(equivalence, 1, EmissionType::Final),
-        }
+    fn counted(&self) -> Result<LabelCounts> {
+        LabelCounts::of(&self.corpus, &self.narrowed, Some(self.facet))
     }
 
-    fn batch(&self) -> Result<RecordBatch> {
-        let dictionary = self.corpus.counting();
-        let mut counters = dictionary.counters();
-        let mut total = 0;
-        for (number, snapshot) in self.corpus.snapshots.iter().enumerate() {
-            let as_of = self.corpus.as_of;
-            let counted =
-                dictionary.count(number, &self.filter, as_of, &[self.facet], &mut counters);
-            counted.map_err(of_corpus)?;
-            total += snapshot.count(&self.filter, as_of).map_err(of_corpus)?;
+    /// The sums of the counts of this process and of all others.
+    fn counted_everywhere(&self) -> impl Future<Output = Result<RecordBatch>> + Send + use<> {
+        let (corpus, narrowed) = (Arc::clone(&self.corpus), Arc::clone(&self.narrowed));
+        let (facet, scan) = (self.facet, self.elsewhere.clone());
+        let schema = Arc::clone(&self.schema);
+        async move {
+            let mut counts = counts_elsewhere(&corpus, &scan).await?;
+            counts.add_batch(&LabelCounts::of(&corpus, &narrowed, Some(facet))?.batch()?)?;
+            batch_of(&counts, &schema)
         }
-        let (mut labels, mut counts): (Vec<&str>, Vec<u64>) = (Vec::new(), Vec::new());
-        for (_, label, count) in dictionary.labels(&counters) {
-            labels.push(label);
-            counts.push(count);
-        }
-        let mut keys: Vec<Option<u32>> = (0..labels.len() as u32).map(Some).collect();
-        let without_value = total.saturating_sub(counts.iter().sum());
-        if without_value > 0 {
-            keys.push(None);
-            counts.push(without_value);
-        }
-        let keys = UInt32Array::from(keys);
-        let labels = Arc::new(StringArray::from(labels));
-        let labels: ArrayRef = Arc::new(DictionaryArray::<UInt32Type>::try_new(keys, labels)?);
-        // Numbers of rows fit: there are fewer than 2⁶³.
-        let counts = Int64Array::from_iter_values(counts.iter().map(|&count| count as i64));
-        let counts: ArrayRef = Arc::new(counts);
-        let columns = self.schema.fields().iter().enumerate();
-        let columns =
-            columns.map(|(index, _)| Arc::clone(if index == 0 { &labels } else { &counts }));
-        let columns = columns.collect();
-        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
+}
+
+/// The result of the aggregation: the label, then the count once for each `count(*)`.
+fn batch_of(counts: &LabelCounts, schema: &SchemaRef) -> Result<RecordBatch> {
+    let (labels, counts) = counts.columns()?;
+    // Numbers of rows fit: there are fewer than 2⁶³.
+    let counts = Int64Array::from_iter_values(counts.iter().map(|&count| count as i64));
+    let counts: ArrayRef = Arc::new(counts);
+    let columns = schema.fields().iter().enumerate();
+    let columns = columns.map(|(index, _)| Arc::clone(if index == 0 { &labels } else { &counts }));
+    Ok(RecordBatch::try_new(Arc::clone(schema), columns.collect())?)
 }
 
 impl DisplayAs for CountsScan {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let facet = self.facet.description().name;
-        write!(f, "CountsScan: facet={facet}, index=[{}]", self.filter)
+        let filter = &self.narrowed.filter;
+        write!(f, "CountsScan: facet={facet}, index=[{filter}]")?;
+        for shards in &self.corpus.elsewhere {
+            write!(f, ", elsewhere=[{}]", shards.name())?;
+        }
+        Ok(())
     }
 }
 
@@ -190,6 +180,13 @@ impl ExecutionPlan for CountsScan {
     leaf_methods!("CountsScan");
 
     fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        Ok(stream_of(&self.schema, [self.batch()]))
+        if self.corpus.elsewhere.is_empty() {
+            let counted = self.counted();
+            let batch = counted.and_then(|counts| batch_of(&counts, &self.schema));
+            return Ok(stream_of(&self.schema, [batch]));
+        }
+        let batches = stream::once(self.counted_everywhere());
+        let schema = Arc::clone(&self.schema);
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
     }
 }

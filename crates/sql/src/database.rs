@@ -25,10 +25,12 @@ use tokio::runtime::{Builder, Runtime};
 use crate::columns::{CATALOG, SCHEMA};
 use crate::companies::CompaniesTable;
 use crate::conditions::{is_about_search, refuse_two_searches};
+use crate::corpus::SqlCorpus;
 use crate::counts::CountsFromIndex;
 use crate::error::{SqlError, SqlErrorKind};
 use crate::interruptible::InterruptibleJoins;
 use crate::signals::SignalsTable;
+use crate::snapshot_set::SnapshotSet;
 use crate::statement;
 
 /// Stack of a thread that runs statements: address space, of which a statement with as many words as are allowed, nested
@@ -129,13 +131,15 @@ impl Database {
 
     /// The same, with memory that other databases take from as well.
     pub(crate) fn sharing(
-        snapshots: Vec<Arc<Snapshot>>,
+        corpus: impl Into<SqlCorpus>,
         as_of: Date,
         limits: StatementLimits,
         environment: Arc<RuntimeEnv>,
     ) -> Result<Database, SqlError> {
-        let signals = SignalsTable::new(snapshots.clone(), as_of).map_err(SqlError::io)?;
-        let companies = CompaniesTable::new(snapshots);
+        let corpus = SnapshotSet::new(corpus, as_of).map_err(SqlError::io)?;
+        let corpus = Arc::new(corpus);
+        let signals = SignalsTable::over(Arc::clone(&corpus));
+        let companies = CompaniesTable::over(corpus);
         let config = SessionConfig::new()
             .with_target_partitions(limits.threads.max(1))
             .with_default_catalog_and_schema(CATALOG, SCHEMA)

@@ -68,6 +68,10 @@ impl SqlError {
             DataFusionError::External(error) if error.is::<signaldex::Error>() => {
                 SqlError::new(SqlErrorKind::Io, error.to_string())
             }
+            DataFusionError::External(error) if error.is::<SqlError>() => {
+                let known = error.downcast_ref::<SqlError>().cloned();
+                known.unwrap_or_else(|| SqlError::io(error))
+            }
             DataFusionError::SQL(error, _) => {
                 SqlError::new(SqlErrorKind::Statement, error.to_string())
             }

@@ -31,15 +31,19 @@
 mod columns;
 mod companies;
 mod conditions;
+mod corpus;
 mod counts;
 mod database;
+mod elsewhere;
 mod error;
 #[cfg(feature = "flight")]
 mod flight;
 mod interruptible;
+mod label_counts;
 mod leaf;
 mod narrowing;
 mod output;
+mod shard_scan;
 mod signal_batches;
 mod signals;
 mod signals_scan;
@@ -47,11 +51,15 @@ mod snapshot_set;
 mod statement;
 
 pub use companies::CompaniesTable;
+pub use corpus::{RemoteShards, SqlCorpus};
 pub use counts::CountsFromIndex;
 pub use database::{Database, StatementLimits, runtime};
 pub use error::{SqlError, SqlErrorKind};
 #[cfg(feature = "flight")]
-pub use flight::{FlightHost, FlightOptions, FlightServer, FlightTls, check_flight_address};
+pub use flight::{
+    FlightHost, FlightOptions, FlightServer, FlightTls, ShardScans, check_flight_address,
+};
 pub use output::{OutputFormat, ResultWriter};
+pub use shard_scan::ShardScan;
 pub use signals::SignalsTable;
 pub use statement::{STATEMENT_BYTES_MAX, STATEMENT_WORDS_MAX};

@@ -22,6 +22,8 @@ const IDS_MAX: usize = 10_000;
 /// The conditions of a scan, divided between the index and the scan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Narrowed {
+    /// All of them.
+    pub(crate) conditions: Vec<SqlCondition>,
     /// The search that was asked for, as typed.
     pub(crate) search: Option<String>,
     /// Finds every row for which all conditions hold, and others.
@@ -37,6 +39,7 @@ impl Narrowed {
     /// There are two searches, or labels of the corpus are damaged.
     pub(crate) fn new(corpus: &SnapshotSet, conditions: &[SqlCondition]) -> Result<Narrowed> {
         let mut narrowed = Narrowed {
+            conditions: conditions.to_vec(),
             search: None,
             filter: Filter::default(),
             ids: Some(SignalId::MIN..=SignalId::MAX),

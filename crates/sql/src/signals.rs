@@ -48,11 +48,17 @@ impl SignalsTable {
     /// # Errors
     /// The ids of a snapshot are damaged.
     pub fn new(snapshots: Vec<Arc<Snapshot>>, as_of: Date) -> signaldex::Result<SignalsTable> {
-        Ok(SignalsTable {
-            corpus: Arc::new(SnapshotSet::new(snapshots, as_of)?),
+        Ok(SignalsTable::over(Arc::new(SnapshotSet::new(
+            snapshots, as_of,
+        )?)))
+    }
+
+    pub(crate) fn over(corpus: Arc<SnapshotSet>) -> SignalsTable {
+        SignalsTable {
+            corpus,
             schema: signals_schema(),
             pushes_down: true,
-        })
+        }
     }
 
     /// The same table, of whose conditions the index evaluates searches alone, and the engine all others: slower, with the
@@ -119,6 +125,7 @@ impl TableProvider for SignalsTable {
         let threads = state.config().target_partitions();
         let corpus = Arc::clone(&self.corpus);
         let scan = SignalsScan::new(corpus, narrowed, columns, schema, threads);
-        Ok(Arc::new(scan.with_limit(limit)))
+        let scan = scan.with_limit(limit).with_count_elsewhere().await?;
+        Ok(Arc::new(scan))
     }
 }

@@ -1,4 +1,5 @@
-//! Scans of `signals`: which segments each partition reads, in which order, and how many rows there are.
+//! Scans of `signals`: which segments each partition reads, in which order, and how many rows there are. After the
+//! partitions of this process comes one for the shards of each other node.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -15,8 +16,12 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Pla
 use signaldex::SignalId;
 
 use crate::columns::SignalColumn;
+use crate::corpus::RemoteShards;
+use crate::elsewhere::{counts_elsewhere, rows_without_columns};
+use crate::error::of_corpus;
 use crate::leaf::{leaf_methods, properties_of, stream_of};
 use crate::narrowing::Narrowed;
+use crate::shard_scan::{ScanOutput, ShardScan, signal_index};
 use crate::signal_batches::SignalBatches;
 use crate::snapshot_set::SnapshotSet;
 
@@ -31,7 +36,7 @@ pub(crate) struct SignalsScan {
     schema: SchemaRef,
     /// Most rows of a partition.
     limit: Option<usize>,
-    /// The segments of each partition, by number.
+    /// The segments of each partition of this process, by number.
     partitions: Vec<Vec<usize>>,
     properties: Arc<PlanProperties>,
     count: OnceLock<Option<usize>>,
@@ -50,7 +55,7 @@ impl SignalsScan {
             None => (vec![Vec::new()], true),
         };
         let id = columns.iter().position(|column| column.name == "id");
-        let id = id.filter(|_| are_ordered);
+        let id = id.filter(|_| are_ordered && corpus.elsewhere.is_empty());
         let order = id.map(|id| {
             let options = SortOptions {
                 descending: true,
@@ -62,7 +67,12 @@ impl SignalsScan {
             )]
         });
         let equivalence = EquivalenceProperties::new_with_orderings(Arc::clone(&schema), order);
-        let properties = properties_of(equivalence, partitions.len(), EmissionType::Incremental);
+        let elsewhere = match narrowed.ids {
+            Some(_) => corpus.elsewhere.len(),
+            None => 0,
+        };
+        let count = partitions.len() + elsewhere;
+        let properties = properties_of(equivalence, count, EmissionType::Incremental);
         SignalsScan {
             corpus,
             narrowed: Arc::new(narrowed),
@@ -93,13 +103,51 @@ impl SignalsScan {
         self.limit.is_some()
     }
 
+    /// What another node is asked.
+    pub(crate) fn asked(&self, output: ScanOutput) -> ShardScan {
+        ShardScan {
+            output,
+            conditions: self.narrowed.conditions.clone(),
+            slugs: None,
+            limit: self.limit,
+            as_of: self.corpus.as_of,
+        }
+    }
+
+    /// Asks other nodes for their numbers of rows where no column is wanted and this one knows its own.
+    pub(crate) async fn with_count_elsewhere(self) -> Result<SignalsScan> {
+        let is_asked = self.columns.is_empty() && !self.corpus.elsewhere.is_empty();
+        if is_asked && !self.has_limit() && self.narrowed.ids.is_some() {
+            let own = self.counted().map_err(of_corpus)?;
+            if let Some(own) = own {
+                let scan = self.asked(ScanOutput::SignalCounts(None));
+                let elsewhere = counts_elsewhere(&self.corpus, &scan).await?.total();
+                let total = usize::try_from(own as u64 + elsewhere).ok();
+                self.count.get_or_init(|| total);
+            }
+        }
+        Ok(self)
+    }
+
     /// The number of rows, where the index knows it or counts them faster than they are read.
     fn count(&self) -> Option<usize> {
+        if !self.corpus.elsewhere.is_empty() && self.narrowed.ids.is_some() {
+            return self.count.get().copied().flatten();
+        }
         let is_cheap = self.narrowed.is_everything() || self.columns.is_empty();
         if !is_cheap || self.has_limit() {
             return None;
         }
         *self.count.get_or_init(|| self.counted().ok().flatten())
+    }
+
+    fn rows_of(&self, shards: &Arc<dyn RemoteShards>) -> SendableRecordBatchStream {
+        if self.columns.is_empty() {
+            let counts = self.asked(ScanOutput::SignalCounts(None));
+            return rows_without_columns(shards, &counts, &self.schema, self.limit);
+        }
+        let columns = self.columns.iter().filter_map(signal_index).collect();
+        shards.rows(&self.asked(ScanOutput::Signals(columns)))
     }
 
     fn counted(&self) -> signaldex::Result<Option<usize>> {
@@ -176,6 +224,9 @@ impl DisplayAs for SignalsScan {
         if !residual.is_empty() {
             write!(f, ", rows={residual:?}")?;
         }
+        for shards in &self.corpus.elsewhere {
+            write!(f, ", elsewhere=[{}]", shards.name())?;
+        }
         match self.limit {
             Some(limit) => write!(f, ", limit={limit}"),
             None => Ok(()),
@@ -187,6 +238,10 @@ impl ExecutionPlan for SignalsScan {
     leaf_methods!("SignalsScan");
 
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let elsewhere = partition.checked_sub(self.partitions.len());
+        if let Some(shards) = elsewhere.and_then(|shards| self.corpus.elsewhere.get(shards)) {
+            return Ok(self.rows_of(shards));
+        }
         let batches = SignalBatches::new(
             Arc::clone(&self.corpus),
             Arc::clone(&self.narrowed),
@@ -200,7 +255,8 @@ impl ExecutionPlan for SignalsScan {
 
     fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
         let mut statistics = Statistics::new_unknown(&self.schema);
-        if partition.is_none() || self.partitions.len() == 1 {
+        let is_whole = self.partitions.len() == 1 && self.corpus.elsewhere.is_empty();
+        if partition.is_none() || is_whole {
             statistics.num_rows = match self.count() {
                 Some(count) => Precision::Exact(count),
                 // Any filter may find all.

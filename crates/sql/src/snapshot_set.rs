@@ -8,9 +8,13 @@ use datafusion::arrow::array::StringArray;
 use signaldex::{Facet, FacetDictionary, Result, SegmentColumns, SignalId, Snapshot};
 use time::Date;
 
+use crate::corpus::{RemoteShards, SqlCorpus};
+
 /// The snapshots of all shards, or of one index.
 pub(crate) struct SnapshotSet {
     pub(crate) snapshots: Vec<Arc<Snapshot>>,
+    /// Shards of the corpus that are not among the snapshots.
+    pub(crate) elsewhere: Vec<Arc<dyn RemoteShards>>,
     /// The day that counts as today.
     pub(crate) as_of: Date,
     /// The snapshot, the segment's index in it, and its ids.
@@ -35,7 +39,11 @@ pub(crate) struct CorpusLabels {
 impl SnapshotSet {
     /// # Errors
     /// The ids of a segment are damaged.
-    pub(crate) fn new(snapshots: Vec<Arc<Snapshot>>, as_of: Date) -> Result<SnapshotSet> {
+    pub(crate) fn new(corpus: impl Into<SqlCorpus>, as_of: Date) -> Result<SnapshotSet> {
+        let SqlCorpus {
+            snapshots,
+            elsewhere,
+        } = corpus.into();
         let mut segments = Vec::new();
         for (snapshot, of) in snapshots.iter().enumerate() {
             for (index, segment) in of.segments().enumerate() {
@@ -48,6 +56,7 @@ impl SnapshotSet {
         }
         Ok(SnapshotSet {
             snapshots,
+            elsewhere,
             as_of,
             segments,
             labels: Default::default(),
@@ -55,10 +64,27 @@ impl SnapshotSet {
         })
     }
 
+    /// Snapshots of whose signals nothing is read.
+    pub(crate) fn of_companies(snapshots: Vec<Arc<Snapshot>>) -> SnapshotSet {
+        SnapshotSet {
+            snapshots,
+            elsewhere: Vec::new(),
+            as_of: Date::MIN,
+            segments: Vec::new(),
+            labels: Default::default(),
+            counting: OnceLock::new(),
+        }
+    }
+
     /// A segment, by its number in the corpus.
     pub(crate) fn segment(&self, number: usize) -> Option<SegmentColumns<'_>> {
         let place = self.segments.get(number)?;
         self.snapshots[place.snapshot].segments().nth(place.index)
+    }
+
+    /// The numbers of all segments.
+    pub(crate) fn segment_numbers(&self) -> Vec<usize> {
+        (0..self.segments.len()).collect()
     }
 
     /// The segments that have rows, those with the greatest ids first, each with its number and ids.
@@ -96,6 +122,7 @@ impl std::fmt::Debug for SnapshotSet {
         f.debug_struct("SnapshotSet")
             .field("snapshots", &self.snapshots.len())
             .field("segments", &self.segments.len())
+            .field("elsewhere", &self.elsewhere.len())
             .finish_non_exhaustive()
     }
 }

@@ -30,8 +30,9 @@ LONG = "SELECT a.id, b.title FROM signals a, signals b"
 class Service:
     """A running service, its address for SQL and its admin token."""
 
-    def __init__(self, program, index, state, *options):
-        command = [program, "serve", index, "--state", state, "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
+    def __init__(self, program, served, state, *options):
+        served = served if isinstance(served, list) else [served]
+        command = [program, "serve", *served, "--state", state, "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
                    "--sql-addr", "127.0.0.1:0", "--as-of", duckdb_side.AS_OF, *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.log = []

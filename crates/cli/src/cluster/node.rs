@@ -2,9 +2,12 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use signaldex_cluster::{ClusterSettings, Node, NodeOptions, Security};
+#[cfg(feature = "sql")]
+use signaldex_cluster::NodeReader;
+use signaldex_cluster::{ClusterSettings, Node, NodeOptions, Security, ShardScanner};
 use signaldex_server::{Limits, Service, State, Today};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -122,7 +125,10 @@ impl ClusterOptions {
     }
 
     /// Starts the node and loads its shards, if the options are given.
-    pub(crate) async fn open(&self) -> Result<Option<StartedNode>, Failure> {
+    pub(crate) async fn open(
+        &self,
+        scanner: Option<Arc<dyn ShardScanner>>,
+    ) -> Result<Option<StartedNode>, Failure> {
         let (Some(file), Some(name)) = (&self.cluster, &self.node) else {
             return Ok(None);
         };
@@ -153,6 +159,7 @@ impl ClusterOptions {
             advertised: self.advertise_addr.clone(),
             zone: self.zone.clone(),
             forget_after: self.forget_node_after,
+            scanner,
             ..default
         };
         let node = Node::start(settings, name, listener, security.clone(), options).await?;
@@ -186,6 +193,12 @@ impl StartedNode {
         limits: Limits,
     ) -> Result<Service, Failure> {
         Ok(self.0.service(state, today, limits)?)
+    }
+
+    /// What reads the shards of all nodes.
+    #[cfg(feature = "sql")]
+    pub(crate) fn reader(&self) -> NodeReader {
+        self.0.reader()
     }
 
     /// Says goodbye to the other nodes. Ready when they know.

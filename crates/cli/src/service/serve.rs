@@ -5,9 +5,13 @@ use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::pin;
+#[cfg(feature = "cluster")]
+use std::sync::Arc;
 use std::time::Duration;
 
 use signaldex::{Index, sample};
+#[cfg(feature = "cluster")]
+use signaldex_cluster::ShardScanner;
 use signaldex_server::{
     Admin, AdminSettings, AdminToken, AllowedOrigin, ApiKey, Deprecation, Limits, LogWriter,
     Server, ServerLimits, Service, State, Today, serve_admin,
@@ -239,7 +243,7 @@ impl Serve {
         start_logs(self.log, is_json, log.clone());
         // Before anything is opened, created or listened on.
         #[cfg(feature = "sql")]
-        self.sql.check(self.is_node())?;
+        self.sql.check()?;
         let index = self.directory_index()?;
         let state = self.state.open()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -352,6 +356,15 @@ impl Serve {
         false
     }
 
+    /// What answers the scans of other nodes, if this one answers SQL.
+    #[cfg(feature = "cluster")]
+    fn scanner(&self) -> Option<Arc<dyn ShardScanner>> {
+        #[cfg(feature = "sql")]
+        return self.sql.scanner();
+        #[cfg(not(feature = "sql"))]
+        None
+    }
+
     #[cfg_attr(not(feature = "cluster"), expect(clippy::unused_async))]
     async fn source(
         &self,
@@ -359,7 +372,7 @@ impl Serve {
         index: Option<Index>,
     ) -> Result<ServedCorpus, Failure> {
         #[cfg(feature = "cluster")]
-        if let Some(node) = self.cluster.open().await? {
+        if let Some(node) = self.cluster.open(self.scanner()).await? {
             return Ok(ServedCorpus::Cluster(node));
         }
         let index = replica.map(OpenedReplica::index).or(index);

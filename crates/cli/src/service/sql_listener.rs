@@ -1,19 +1,24 @@
 //! The options of `serve` for SQL: a listener of its own, for operators.
 
 use std::path::PathBuf;
+#[cfg(feature = "cluster")]
 use std::sync::Arc;
 use std::time::Duration;
 
-use signaldex::{Index, Snapshot};
+use signaldex::Index;
+#[cfg(feature = "cluster")]
+use signaldex_cluster::{NodeReader, ShardScanner};
 use signaldex_server::Service;
 use signaldex_sql::{
-    FlightHost, FlightOptions, FlightServer, FlightTls, SqlError, check_flight_address,
+    FlightHost, FlightOptions, FlightServer, FlightTls, SqlCorpus, SqlError, check_flight_address,
 };
 use time::Date;
 use tokio::net::TcpListener;
 
 use super::address::ListenAddress;
 use super::serve::ServedCorpus;
+#[cfg(feature = "cluster")]
+use super::sql_nodes;
 use super::values::{parse_number, parse_seconds};
 use crate::sql::{ByteSize, parse_size};
 use crate::{Failure, stderr};
@@ -26,7 +31,7 @@ const QUERIES_MAX: usize = 64;
 #[command(next_help_heading = "SQL")]
 pub(super) struct SqlOptions {
     /// Answer SQL there, by Arrow Flight SQL, to those who show the admin token; by default nowhere. No API key opens it,
-    /// and nothing is metered
+    /// and nothing is metered. A node of a cluster asks the others, which need this option too
     #[arg(long, value_name = "HOST:PORT", value_parser = ListenAddress::parse, env = "SIGNALDEX_SQL_ADDR")]
     sql_addr: Option<ListenAddress>,
     /// The certificate of that address, PEM, without which other machines may not reach it
@@ -53,15 +58,8 @@ pub(super) struct SqlOptions {
 
 impl SqlOptions {
     /// # Errors
-    /// The options cannot be used for what is served.
-    pub(super) fn check(&self, is_node: bool) -> Result<(), Failure> {
-        if is_node && self.sql_addr.is_some() {
-            return Err(
-                "--sql-addr asks one index, and a node of a cluster has only some shards: ask all of them with \
-                 `signaldex sql --shards DIR`, or serve a replica of one index"
-                    .into(),
-            );
-        }
+    /// The certificate or its key cannot be used.
+    pub(super) fn check(&self) -> Result<(), Failure> {
         self.tls().map(drop)
     }
 
@@ -86,21 +84,30 @@ impl SqlOptions {
         source: &ServedCorpus,
         service: Service,
     ) -> Result<FlightServer, Failure> {
-        let host = match source {
-            ServedCorpus::Index(index) => ServedIndex {
-                index: index.clone(),
-                service,
-            },
+        let corpus = match source {
+            ServedCorpus::Index(index) => AskedCorpus::Index(index.clone()),
             #[cfg(feature = "cluster")]
-            ServedCorpus::Cluster(_) => return Err("--sql-addr asks one index".into()),
+            ServedCorpus::Cluster(node) => AskedCorpus::Nodes(node.reader(), self.sql_timeout),
         };
-        let options = FlightOptions {
+        let host = ServedHost { corpus, service };
+        let listener = listener.into_std()?;
+        let options = self.options();
+        Ok(FlightServer::start(listener, self.tls()?, host, options)?)
+    }
+
+    /// What answers the scans of other nodes, if SQL is answered here.
+    #[cfg(feature = "cluster")]
+    pub(super) fn scanner(&self) -> Option<Arc<dyn ShardScanner>> {
+        let is_given = self.sql_addr.is_some();
+        is_given.then(|| sql_nodes::scanner(self.options()))
+    }
+
+    fn options(&self) -> FlightOptions {
+        FlightOptions {
             memory: self.sql_memory.bytes,
             timeout: self.sql_timeout,
             queries: self.sql_queries,
-        };
-        let listener = listener.into_std()?;
-        Ok(FlightServer::start(listener, self.tls()?, host, options)?)
+        }
     }
 
     fn tls(&self) -> Result<Option<FlightTls>, Failure> {
@@ -110,17 +117,31 @@ impl SqlOptions {
     }
 }
 
-/// The index that the service serves, and its admin token.
-struct ServedIndex {
-    index: Index,
+/// What the service serves, and its admin token.
+struct ServedHost {
+    corpus: AskedCorpus,
     service: Service,
 }
 
-impl FlightHost for ServedIndex {
-    fn snapshots(&self) -> Result<Vec<Arc<Snapshot>>, SqlError> {
-        let snapshot = self.index.snapshot();
-        snapshot.ensure_trusted().map_err(SqlError::io)?;
-        Ok(vec![snapshot])
+/// What statements ask.
+enum AskedCorpus {
+    Index(Index),
+    /// Of all nodes, for as long as a statement may take.
+    #[cfg(feature = "cluster")]
+    Nodes(NodeReader, Duration),
+}
+
+impl FlightHost for ServedHost {
+    fn corpus(&self) -> Result<SqlCorpus, SqlError> {
+        match &self.corpus {
+            AskedCorpus::Index(index) => {
+                let snapshot = index.snapshot();
+                snapshot.ensure_trusted().map_err(SqlError::io)?;
+                Ok(vec![snapshot].into())
+            }
+            #[cfg(feature = "cluster")]
+            AskedCorpus::Nodes(node, timeout) => sql_nodes::corpus_of(node, *timeout),
+        }
     }
 
     fn today(&self) -> Date {

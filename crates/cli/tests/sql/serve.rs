@@ -67,15 +67,6 @@ fn files_are_read_before_anything_is_served() {
     }
 }
 
-#[cfg(feature = "cluster")]
-#[test]
-fn a_node_refuses_it() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let node = ["--cluster", "cluster.json", "--node", "one"];
-    let message = refusal(folder.path(), &[&node[..], &["--sql-addr", ":0"]].concat());
-    assert!(message.contains("signaldex sql --shards"), "{message}");
-}
-
 #[test]
 fn the_address_is_said_and_listened_on() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -10,6 +10,7 @@ proptest! {
         held in prop::collection::btree_map(any::<u64>(), prop::collection::btree_set(0..SHARDS_MAX, 0..60), 0..4),
         zone in "[a-z]{0,3}",
         leases in prop::collection::btree_set(any::<u64>(), 0..=LEASED_MAX),
+        has_sql: bool,
         has_left: bool,
     ) {
         let held = held.into_iter().map(|(generation, shards)| (generation, shards.into_iter().collect()));
@@ -21,6 +22,7 @@ proptest! {
             messages: "1".to_owned(),
             held: held.collect(),
             leases: leases.into_iter().collect(),
+            has_sql,
             has_left,
         };
         let mut texts = said.texts();

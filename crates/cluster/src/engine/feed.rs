@@ -1,4 +1,4 @@
-//! The leaf of standing plans, its codec, and the refusal of every other plan.
+//! The leaf of standing plans, the codec of leaves, and the refusal of every other plan.
 //!
 //! A worker answers cheap questions at once, those that wait together in one batch, on the first partition. Expensive
 //! ones have their turn on the query threads, and their answers leave on the second partition, so that a slow one
@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use datafusion::arrow::datatypes::Schema;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -29,6 +30,7 @@ use tokio_stream::wrappers::{ReceiverStream, UnboundedReceiverStream};
 
 use super::requests::ConnectionPlan;
 use super::rows::{AnswerRows, SCHEMA};
+use super::scan::{ScanExec, ScanMessage};
 use super::unit::QuestionUnit;
 use crate::question::Question;
 use crate::worker::{Worker, WorkerRefusal};
@@ -96,10 +98,13 @@ struct Work {
     answered: Mutex<Option<mpsc::Receiver<AnswerRows>>>,
 }
 
+/// A leaf: one of both.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct FeedMessage {
+pub(super) struct LeafMessage {
     #[prost(message, optional, tag = "1")]
     pub(super) feed: Option<WorkUnitFeedProto>,
+    #[prost(message, optional, tag = "2")]
+    pub(super) scan: Option<ScanMessage>,
 }
 
 impl FeedExec {
@@ -306,9 +311,16 @@ impl PhysicalExtensionCodec for FeedCodec {
         _: &TaskContext,
         _: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let message = FeedMessage::decode(bytes);
+        let message = LeafMessage::decode(bytes);
         let message =
             message.map_err(|error| exec_datafusion_err!("the plan is malformed: {error}"))?;
+        if let Some(scan) = message.scan {
+            return Ok(Arc::new(match &self.0 {
+                Some((worker, _)) => ScanExec::at(worker, scan)?,
+                // The node that asks reads what it sends once more; its own leaf has the columns.
+                None => ScanExec::new(scan, Arc::new(Schema::empty())),
+            }));
+        }
         let feed = WorkUnitFeed::from_proto(message.feed.unwrap_or_default())?;
         let work = self.0.clone();
         let work = work.map(|(worker, connection)| Work::new(worker, connection));
@@ -321,11 +333,14 @@ impl PhysicalExtensionCodec for FeedCodec {
         bytes: &mut Vec<u8>,
         _: &dyn PhysicalProtoConverterExtension,
     ) -> Result<()> {
-        let Some(leaf) = node.downcast_ref::<FeedExec>() else {
+        let feed = node.downcast_ref::<FeedExec>();
+        let scan = node.downcast_ref::<ScanExec>();
+        if feed.is_none() && scan.is_none() {
             return exec_err!("{} is not sent to workers", node.name());
-        };
-        let message = FeedMessage {
-            feed: Some(leaf.feed.to_proto()),
+        }
+        let message = LeafMessage {
+            feed: feed.map(|leaf| leaf.feed.to_proto()),
+            scan: scan.map(|leaf| leaf.message.clone()),
         };
         message
             .encode(bytes)
@@ -333,13 +348,13 @@ impl PhysicalExtensionCodec for FeedCodec {
     }
 }
 
-/// Refuses a plan with any node but the leaf, before the engine registers it: otherwise any certificate of the cluster
+/// Refuses a plan with any node but a leaf, before the engine registers it: otherwise any certificate of the cluster
 /// could read and write files by a plan with a scan or a sink.
 pub(super) fn refuse_foreign(
     event: WorkerPlanRewriteEvent<'_>,
 ) -> Result<WorkerPlanRewriteEventResponse> {
     event.plan.apply(|node| {
-        if node.is::<FeedExec>() {
+        if node.is::<FeedExec>() || node.is::<ScanExec>() {
             Ok(TreeNodeRecursion::Continue)
         } else {
             exec_err!(

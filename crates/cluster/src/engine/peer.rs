@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::{DataFusionError, Result as EngineResult, exec_datafusion_err};
 use datafusion::execution::{SendableRecordBatchStream, SessionStateBuilder};
 use datafusion::physical_plan::ExecutionPlan;
@@ -28,6 +29,7 @@ use uuid::Uuid;
 
 use super::feed::{FeedCodec, FeedExec, Questions};
 use super::rows::{Reply, replies_of};
+use super::scan::{ScanExec, ScanMessage};
 use super::unit::QuestionUnit;
 use crate::answer::ShardAnswer;
 use crate::connections::Connector;
@@ -46,6 +48,9 @@ const TLS_TIME: Duration = Duration::from_secs(20);
 /// Bytes of answers that a worker may send ahead.
 const STREAM_WINDOW: u32 = 8 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
+
+/// Bytes of rows that wait for their reader in the engine, beside those of the connection.
+const BUFFERED_BYTES_MAX: usize = 16 << 20;
 
 /// The engine needs an address for each worker; only this plan's resolver reads it.
 const WORKER_URL: &str = "http://worker";
@@ -113,6 +118,18 @@ impl Peer {
         reply.map_err(|refusal| PeerFailure::Refused(refusal.status, refusal.reason))
     }
 
+    /// Asks for the rows of a scan, over a connection of its own. Dropping the stream ends the scan.
+    pub(crate) async fn scan(
+        &self,
+        scan: ScanMessage,
+        schema: SchemaRef,
+    ) -> Result<SendableRecordBatchStream, PeerFailure> {
+        let connection = self.connector.connect().await;
+        let connection = connection.map_err(PeerFailure::Broken)?;
+        let leaf = Arc::new(ScanExec::new(scan, schema));
+        run(leaf, Arc::new(channel(connection))).map_err(broken)
+    }
+
     /// The age of the plan that runs, and its questions under way; `None` without one, or while one starts.
     pub(crate) fn plan_status(&self) -> Option<(Duration, usize)> {
         let plan = self.plan.try_lock().ok()?;
@@ -148,7 +165,8 @@ impl StandingPlan {
         let tls = connection.tls();
         let (questions, receiver) = mpsc::unbounded_channel();
         let channel = Arc::new(channel(connection));
-        let answers = answers(Questions::new(receiver), channel).map_err(broken)?;
+        let leaf = FeedExec::new(Questions::new(receiver));
+        let answers = run(Arc::new(leaf), channel).map_err(broken)?;
         let under_way = Arc::<UnderWay>::default();
         let mut delivery = JoinSet::new();
         delivery.spawn(Arc::clone(&under_way).deliver(answers));
@@ -287,9 +305,9 @@ fn channel(connection: crate::connections::Connection) -> BoxCloneSyncChannel {
     BoxCloneSyncChannel::new(channel)
 }
 
-/// Starts a plan. Returns the stream of its answers.
-fn answers(
-    questions: Questions,
+/// Starts the plan of a leaf. Returns the stream of its rows.
+fn run(
+    leaf: Arc<dyn ExecutionPlan>,
     channel: Arc<BoxCloneSyncChannel>,
 ) -> EngineResult<SendableRecordBatchStream> {
     let url = Url::parse(WORKER_URL).map_err(|error| exec_datafusion_err!("{error}"))?;
@@ -302,11 +320,10 @@ fn answers(
         .with_distributed_route_tasks_handler(route)
         .with_distributed_compression(None)?
         .with_distributed_metrics_collection(false)?
+        .with_distributed_worker_connection_buffer_budget_bytes(BUFFERED_BYTES_MAX)?
         .with_distributed_work_unit_feed(|leaf: &FeedExec| Some(&leaf.feed))
         .build();
-    let plan = DistributedExec::new(Arc::new(CoalescePartitionsExec::new(over_network(
-        Arc::new(FeedExec::new(questions)),
-    )?)));
+    let plan = DistributedExec::new(Arc::new(CoalescePartitionsExec::new(over_network(leaf)?)));
     plan.execute(0, session.task_ctx())
 }
 

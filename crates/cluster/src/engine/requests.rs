@@ -1,7 +1,7 @@
 //! Checks requests of other nodes before the engine reads them. The engine trusts its peers: it would run any plan, make
 //! as many queues as a request declares, and keep an entry for each unknown plan.
 //!
-//! A connection has one plan, which is the leaf alone. What is checked is what the engine reads: a request whose bytes
+//! A connection has one plan, which is a leaf alone: that of questions, or where the node answers SQL that of a scan. What is checked is what the engine reads: a request whose bytes
 //! are not those of its checked fields is refused. The engine's queue of questions has no bound, so those that wait in it
 //! are counted here.
 
@@ -21,7 +21,8 @@ use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::http::Request;
 
-use super::feed::{FeedMessage, PARTITIONS};
+use super::feed::{LeafMessage, PARTITIONS};
+use super::scan::SCAN_PARTITIONS;
 use crate::connections::Refusals;
 
 /// The two requests of a plan, by path.
@@ -30,6 +31,12 @@ const EXECUTE: &str = "/worker.WorkerService/ExecuteTask";
 
 /// Maximum bytes of a plan or of a request to execute it, which take a few hundred.
 const REQUEST_BYTES_MAX: usize = 16 << 10;
+
+/// Maximum bytes of a plan where it may be a scan, with its conditions: four times those of a statement.
+const SCAN_BYTES_MAX: usize = 1 << 20;
+
+/// Why a node takes no scan.
+pub(super) const WITHOUT_SQL: &str = "the plan is not run here: this port takes questions alone, because the node was started without --sql-addr";
 
 /// Maximum bytes of a message of questions.
 pub(super) const MESSAGE_BYTES_MAX: usize = 1 << 20;
@@ -55,9 +62,17 @@ pub(super) struct ConnectionPlan(Arc<ConnectionState>);
 struct ConnectionState {
     peer: String,
     refusals: Arc<Refusals>,
-    /// The key of its plan.
-    key: watch::Sender<Option<Vec<u8>>>,
+    /// Whether its plan may be a scan.
+    takes_scans: bool,
+    /// Its plan.
+    plan: watch::Sender<Option<RegisteredPlan>>,
     waiting: Mutex<WaitingQuestions>,
+}
+
+/// The key of a plan, and its number of partitions.
+struct RegisteredPlan {
+    key: Vec<u8>,
+    partitions: usize,
 }
 
 /// The sizes of questions that the worker has not taken yet, in their order.
@@ -169,11 +184,12 @@ pub(super) async fn checked(
 
 impl ConnectionPlan {
     /// A connection with the other side at an address.
-    pub(super) fn new(peer: String, refusals: Arc<Refusals>) -> ConnectionPlan {
+    pub(super) fn new(peer: String, refusals: Arc<Refusals>, takes_scans: bool) -> ConnectionPlan {
         ConnectionPlan(Arc::new(ConnectionState {
             peer,
             refusals,
-            key: watch::Sender::default(),
+            takes_scans,
+            plan: watch::Sender::default(),
             waiting: Mutex::default(),
         }))
     }
@@ -216,7 +232,12 @@ impl ConnectionPlan {
             body: AnyBody::new(body).into_data_stream(),
             read: BytesMut::new(),
         };
-        let first = messages.next(REQUEST_BYTES_MAX).await?;
+        let bytes_max = if is_plan && self.0.takes_scans {
+            SCAN_BYTES_MAX
+        } else {
+            REQUEST_BYTES_MAX
+        };
+        let first = messages.next(bytes_max).await?;
         let first =
             first.ok_or_else(|| Status::invalid_argument("the request ends before its message"))?;
         if is_plan {
@@ -287,20 +308,37 @@ impl ConnectionPlan {
         let read = read
             .set_plan
             .ok_or_else(|| Status::invalid_argument("a channel begins with its plan"))?;
-        if !is_leaf(&read.plan) {
-            return Err(Status::permission_denied(
-                "the plan is not run here: this port takes questions alone",
-            ));
-        }
-        if !matches!(&read.feeds[..], [feed] if feed.partitions == PARTITIONS as u64) {
+        let partitions = match leaf_of(&read.plan) {
+            Some(Leaf::Scan) if !self.0.takes_scans => {
+                return Err(Status::permission_denied(WITHOUT_SQL));
+            }
+            Some(Leaf::Scan) if !read.feeds.is_empty() => {
+                return Err(Status::invalid_argument("a scan has no feed"));
+            }
+            Some(Leaf::Scan) => SCAN_PARTITIONS,
+            Some(Leaf::Questions) => PARTITIONS,
+            None if self.0.takes_scans => {
+                return Err(Status::permission_denied(
+                    "the plan is not run here: this port takes questions and scans alone",
+                ));
+            }
+            None => {
+                return Err(Status::permission_denied(
+                    "the plan is not run here: this port takes questions alone",
+                ));
+            }
+        };
+        let has_feed = matches!(&read.feeds[..], [feed] if feed.partitions == PARTITIONS as u64);
+        if partitions == PARTITIONS && !has_feed {
             return Err(Status::invalid_argument(format!(
                 "the plan has to declare one feed with {PARTITIONS} partitions"
             )));
         }
-        let is_first = self.0.key.send_if_modified(|key| {
-            let is_first = key.is_none();
+        let key = read.key;
+        let is_first = self.0.plan.send_if_modified(|plan| {
+            let is_first = plan.is_none();
             if is_first {
-                *key = Some(read.key);
+                *plan = Some(RegisteredPlan { key, partitions });
             }
             is_first
         });
@@ -320,11 +358,16 @@ impl ConnectionPlan {
             )));
         }
         // Both requests are sent at once, so that this one may come first.
-        let mut key = self.0.key.subscribe();
-        let set = tokio::time::timeout(REQUEST_TIME, key.wait_for(Option::is_some)).await;
-        match set {
-            Ok(Ok(key)) if key.as_ref() == Some(&read.key) => Ok(()),
-            _ => Err(Status::not_found("the connection has no such plan")),
+        let mut plan = self.0.plan.subscribe();
+        let set = tokio::time::timeout(REQUEST_TIME, plan.wait_for(Option::is_some)).await;
+        let partitions = match &set {
+            Ok(Ok(plan)) => plan.as_ref().filter(|plan| plan.key == read.key),
+            _ => None,
+        };
+        match partitions.map(|plan| plan.partitions as u64) {
+            Some(partitions) if read.end <= partitions => Ok(()),
+            Some(_) => Err(Status::invalid_argument("a scan has one partition")),
+            None => Err(Status::not_found("the connection has no such plan")),
         }
     }
 }
@@ -388,18 +431,28 @@ fn exactly<M: Message + Default>(bytes: &[u8]) -> Result<M, Status> {
     }
 }
 
-/// Whether a plan is the leaf alone, as this release writes it.
-fn is_leaf(plan: &[u8]) -> bool {
-    let node = PhysicalPlanNode::decode(plan).ok();
-    let Some(PhysicalPlanType::Extension(node)) = node.and_then(|node| node.physical_plan_type)
-    else {
-        return false;
+/// What a plan consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaf {
+    Questions,
+    Scan,
+}
+
+/// The leaf that a plan is, as this release writes it; `None` for every other plan.
+fn leaf_of(plan: &[u8]) -> Option<Leaf> {
+    let node = PhysicalPlanNode::decode(plan).ok()?;
+    let Some(PhysicalPlanType::Extension(node)) = node.physical_plan_type else {
+        return None;
     };
     let encoded = EncodedByCodec::decode(&node.node[..]).ok();
-    let leaf = encoded.filter(|encoded| encoded.codec == LEAF_CODEC && node.inputs.is_empty());
-    let leaf = leaf.and_then(|encoded| FeedMessage::decode(&encoded.leaf[..]).ok());
-    let is_id = |feed: WorkUnitFeedProto| feed.id.len() == size_of::<uuid::Uuid>();
-    leaf.and_then(|leaf| leaf.feed).is_some_and(is_id)
+    let leaf = encoded.filter(|encoded| encoded.codec == LEAF_CODEC && node.inputs.is_empty())?;
+    let leaf = LeafMessage::decode(&leaf.leaf[..]).ok()?;
+    let is_id = |feed: &WorkUnitFeedProto| feed.id.len() == size_of::<uuid::Uuid>();
+    match (leaf.feed, leaf.scan) {
+        (Some(feed), None) => is_id(&feed).then_some(Leaf::Questions),
+        (None, Some(_)) => Some(Leaf::Scan),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -67,6 +67,7 @@ pub(crate) async fn serve(
     security: Security,
     arrivals: Arrivals,
 ) -> Error {
+    let takes_scans = worker.scanner().is_some();
     let engine = match worker_of(worker) {
         Err(error) => return Error::invalid(format!("the engine cannot be started: {error}")),
         Ok(engine) => engine,
@@ -81,7 +82,7 @@ pub(crate) async fn serve(
             let silent_until = Instant::now() + PREFACE_TIME;
             let others = arrivals.take(connection, peer, silent_until).await;
             if let Some(connection) = others {
-                let plan = ConnectionPlan::new(peer.ip().to_string(), refusals);
+                let plan = ConnectionPlan::new(peer.ip().to_string(), refusals, takes_scans);
                 let connection = Accepted::new(connection, plan, security, silent_until);
                 // Fails only when the server has ended.
                 let _ = accepted.send(Ok::<_, io::Error>(connection)).await;

@@ -65,7 +65,7 @@ impl Gossiping {
         let (loaded, security) = (LoadedShards::default(), Security::none());
         let members = Arc::new(Members::new(first, 1, None, loaded.clone()));
         let (arrivals, arriving) = Arrivals::channel();
-        let worker = Worker::new(loaded.clone());
+        let worker = Worker::new(loaded.clone(), None);
         let worker = crate::engine::serve(worker, listener, security.clone(), arrivals);
         let worker = tokio::spawn(worker);
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,6 +1,7 @@
 //! White-box tests of `members.rs`.
 
 use super::*;
+use crate::engine::OWN_RELEASE;
 use crate::generation::{ClusterGeneration, PublishedShard};
 use crate::loaded_shards::{HeldShards, LoadedGeneration};
 use signaldex::{Digest, Position};
@@ -320,4 +321,40 @@ fn shards_without_signals_are_not_asked() {
     fixture.install(1, &[3, 0, 2]);
     assert_eq!(fixture.members.shards_with_signals(1), [0, 2]);
     assert!(fixture.members.shards_with_signals(2).is_empty());
+}
+
+/// Nodes of another release and without SQL are asked nothing where others have the shard, and named where none has.
+#[test]
+fn scans_go_to_nodes_of_this_release_that_take_them() {
+    let mut fixture = Fixture::new(4, 2, None);
+    fixture.install(7, &[1, 1, 1, 1]);
+    for (node, shards) in [(1, [0, 1]), (2, [1, 2]), (3, [2, 3])] {
+        fixture.holds(node, 7, &shards);
+        let said = &mut fixture.node(node).announcement;
+        (said.release, said.has_sql) = (OWN_RELEASE.to_owned(), true);
+    }
+    fixture.live();
+    let nodes = |fixture: &Fixture| {
+        let tasks = fixture.members.assign_scans(7)?;
+        Ok::<Vec<usize>, String>(tasks.iter().map(|task| task.node).collect())
+    };
+    assert_eq!(
+        fixture.members.assign_scans(7),
+        fixture.members.assign_scans(7)
+    );
+    fixture.node(2).announcement.has_sql = false;
+    fixture.live();
+    assert_eq!(nodes(&fixture), Ok(vec![1, 3]));
+    fixture.node(3).announcement.release = "9.9.9".to_owned();
+    fixture.live();
+    let refused = nodes(&fixture).expect_err("no node has shard 2");
+    assert_eq!(
+        refused,
+        format!(
+            "shard 2 of 4 cannot be asked: node node-2 was started without --sql-addr; node node-3 is of release 9.9.9, \
+             this one of {OWN_RELEASE}, and SQL needs equal ones"
+        )
+    );
+    let unknown = fixture.members.assign_scans(8).expect_err("no generation");
+    assert!(unknown.contains("no generation"), "{unknown}");
 }

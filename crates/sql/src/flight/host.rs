@@ -1,20 +1,19 @@
-//! What a host gives a listener: snapshots, the day, the token, and limits.
+//! What a host gives a listener: a corpus, the day, the token, and limits.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use signaldex::Snapshot;
 use time::Date;
 
+use crate::corpus::SqlCorpus;
 use crate::error::SqlError;
 
 /// What statements of a listener are run over, and who may run them.
 pub trait FlightHost: Send + Sync + 'static {
-    /// The snapshots as they are now, of which no two have a company in common.
+    /// The corpus as it is now.
     ///
     /// # Errors
-    /// A file was overwritten, so that no statement may read it.
-    fn snapshots(&self) -> Result<Vec<Arc<Snapshot>>, SqlError>;
+    /// A file was overwritten, so that no statement may read it; or a shard is at no node that answers.
+    fn corpus(&self) -> Result<SqlCorpus, SqlError>;
 
     /// The day that counts as today in searches.
     fn today(&self) -> Date;

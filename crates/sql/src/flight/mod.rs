@@ -17,6 +17,7 @@ mod connections;
 mod handle;
 mod host;
 mod running;
+mod shard_scans;
 mod tls;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use calls::FlightCalls;
 use running::Statements;
 
 pub use host::{FlightHost, FlightOptions};
+pub use shard_scans::ShardScans;
 pub use tls::{FlightTls, check_flight_address};
 
 /// How much lower than that of others the priority of the threads is. On Linux it is per thread.
@@ -47,16 +49,15 @@ impl FlightServer {
     ///
     /// ```
     /// use std::net::TcpListener;
-    /// use std::sync::Arc;
     ///
-    /// use signaldex::{Index, Snapshot, sample};
-    /// use signaldex_sql::{FlightHost, FlightOptions, FlightServer, SqlError};
+    /// use signaldex::{Index, sample};
+    /// use signaldex_sql::{FlightHost, FlightOptions, FlightServer, SqlCorpus, SqlError};
     ///
     /// struct Sample(Index);
     ///
     /// impl FlightHost for Sample {
-    ///     fn snapshots(&self) -> Result<Vec<Arc<Snapshot>>, SqlError> {
-    ///         Ok(vec![self.0.snapshot()])
+    ///     fn corpus(&self) -> Result<SqlCorpus, SqlError> {
+    ///         Ok(vec![self.0.snapshot()].into())
     ///     }
     ///     fn today(&self) -> time::Date {
     ///         sample::AS_OF

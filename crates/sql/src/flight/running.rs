@@ -10,7 +10,6 @@ use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use futures_util::{Stream, StreamExt, stream};
 use prost::bytes::Bytes;
-use signaldex::Snapshot;
 use time::Date;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -21,6 +20,7 @@ use tonic::Status;
 use super::access::SqlOperator;
 use super::handle::StatementHandle;
 use super::host::{FlightHost, FlightOptions};
+use crate::corpus::SqlCorpus;
 use crate::database::{Database, StatementLimits};
 use crate::error::{SqlError, SqlErrorKind};
 use crate::statement;
@@ -53,7 +53,7 @@ struct StatementsState {
 
 /// The tables that the last statement asked.
 struct CurrentTables {
-    snapshots: Vec<Arc<Snapshot>>,
+    corpus: SqlCorpus,
     today: Date,
     database: Database,
 }
@@ -219,7 +219,7 @@ impl Statements {
             while let Some(state) = statements.upgrade() {
                 let state = Statements(state);
                 let is_current = |tables: &CurrentTables| {
-                    let now = state.0.host.snapshots();
+                    let now = state.0.host.corpus();
                     now.is_ok_and(|now| tables.are_of(&now, state.0.host.today()))
                 };
                 let former = {
@@ -236,9 +236,9 @@ impl Statements {
     /// The tables over what the service serves now.
     fn database(&self) -> Result<Database, SqlError> {
         let state = &*self.0;
-        let (snapshots, today) = (state.host.snapshots()?, state.host.today());
+        let (corpus, today) = (state.host.corpus()?, state.host.today());
         if let Some(tables) = &*self.current()
-            && tables.are_of(&snapshots, today)
+            && tables.are_of(&corpus, today)
         {
             return Ok(tables.database.clone());
         }
@@ -249,9 +249,9 @@ impl Statements {
             timeout: state.options.timeout,
         };
         let memory = Arc::clone(&state.memory);
-        let database = Database::sharing(snapshots.clone(), today, limits, memory)?;
+        let database = Database::sharing(corpus.clone(), today, limits, memory)?;
         *self.current() = Some(CurrentTables {
-            snapshots,
+            corpus,
             today,
             database: database.clone(),
         });
@@ -298,11 +298,8 @@ impl Statements {
 }
 
 impl CurrentTables {
-    fn are_of(&self, snapshots: &[Arc<Snapshot>], today: Date) -> bool {
-        let mut pairs = self.snapshots.iter().zip(snapshots);
-        self.today == today
-            && self.snapshots.len() == snapshots.len()
-            && pairs.all(|(one, other)| Arc::ptr_eq(one, other))
+    fn are_of(&self, corpus: &SqlCorpus, today: Date) -> bool {
+        self.today == today && self.corpus.is(corpus)
     }
 }
 

@@ -1,7 +1,6 @@
 //! A listener over the sample, and clients of it.
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_flight::FlightInfo;
@@ -10,8 +9,8 @@ use arrow_flight::sql::client::FlightSqlServiceClient;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures_util::TryStreamExt;
-use signaldex::{Index, Snapshot, sample};
-use signaldex_sql::{FlightHost, FlightOptions, FlightServer, FlightTls, SqlError};
+use signaldex::{Index, sample};
+use signaldex_sql::{FlightHost, FlightOptions, FlightServer, FlightTls, SqlCorpus, SqlError};
 use time::Date;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
@@ -30,8 +29,8 @@ pub(crate) type Client = FlightSqlServiceClient<Channel>;
 pub(crate) struct Host(pub(crate) Index);
 
 impl FlightHost for Host {
-    fn snapshots(&self) -> Result<Vec<Arc<Snapshot>>, SqlError> {
-        Ok(vec![self.0.snapshot()])
+    fn corpus(&self) -> Result<SqlCorpus, SqlError> {
+        Ok(vec![self.0.snapshot()].into())
     }
 
     fn today(&self) -> Date {

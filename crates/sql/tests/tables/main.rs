@@ -9,6 +9,9 @@ mod output;
 mod plans;
 mod refusals;
 
+#[path = "../statements.rs"]
+mod statements;
+
 #[path = "../../../../tests/engine/awkward.rs"]
 mod awkward;
 #[path = "../../../../tests/engine/oracle.rs"]

@@ -3,8 +3,11 @@
 use super::*;
 
 fn connection() -> ConnectionPlan {
-    let connection = ConnectionPlan::new("peer".to_owned(), Arc::default());
-    connection.0.key.send_replace(Some(b"key".to_vec()));
+    let connection = ConnectionPlan::new("peer".to_owned(), Arc::default(), false);
+    connection.0.plan.send_replace(Some(RegisteredPlan {
+        key: b"key".to_vec(),
+        partitions: PARTITIONS,
+    }));
     connection
 }
 
@@ -72,7 +75,7 @@ fn a_deep_plan_is_refused_without_recursion_into_it() {
             plan = outer;
         }
     }
-    assert!(!is_leaf(&plan));
+    assert_eq!(leaf_of(&plan), None);
 }
 
 /// A message of `count` questions of `bytes` bytes each.

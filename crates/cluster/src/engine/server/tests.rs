@@ -25,15 +25,19 @@ use prost::Message;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use uuid::Uuid;
 
+use super::super::OWN_RELEASE;
 use super::super::feed::{FeedExec, PARTITIONS, Questions};
 use super::super::peer::{Peer, untrusted_client};
 use super::super::rows::SCHEMA;
+use super::super::scan::{ScanExec, ScanMessage};
 use super::*;
 use crate::answer::ShardAnswer;
 use crate::connections::Connector;
 use crate::loaded_shards::LoadedShards;
 use crate::question::{Question, ShardRequest};
 use signaldex::SignalId;
+
+mod scans;
 
 /// A worker that listens.
 struct Listening {
@@ -43,9 +47,12 @@ struct Listening {
 
 impl Listening {
     async fn start(security: Security) -> Listening {
+        Listening::over(Worker::new(LoadedShards::default(), None), security).await
+    }
+
+    async fn over(worker: Worker, security: Security) -> Listening {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
-        let worker = Worker::new(LoadedShards::default());
         Listening {
             connector: Connector {
                 address,

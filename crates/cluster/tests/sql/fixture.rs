@@ -1,0 +1,250 @@
+//! Nodes of one process, each with a listener for SQL, and clients of them.
+
+use std::net::TcpListener as StdListener;
+use std::path::Path;
+use std::time::Duration;
+
+use arrow_flight::error::FlightError;
+use arrow_flight::sql::client::FlightSqlServiceClient;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use futures_util::TryStreamExt;
+use futures_util::future::join_all;
+use signaldex::json::Sink;
+use signaldex::replicate::{PublishOptions, Store};
+use signaldex::{Company, Index, Signal, Snapshot, sample};
+use signaldex_cluster::{
+    ClusterSettings, Node, NodeOptions, NodeReader, Security, ShardFolder, ShardUpdate, Splitter,
+    publish_cluster,
+};
+use signaldex_sql::{
+    Database, FlightHost, FlightOptions, FlightServer, SqlCorpus, SqlError, StatementLimits,
+};
+use tempfile::TempDir;
+use time::Date;
+use tokio::net::TcpListener;
+use tonic::Status;
+use tonic::transport::{Channel, Endpoint};
+
+use crate::sql_nodes::{corpus_of, scanner};
+
+const TOKEN: &str = "sdxadmin_a-token-of-the-tests";
+pub(crate) const SHARDS: u32 = 7;
+
+pub(crate) type Rows = Vec<Vec<String>>;
+pub(crate) type Client = FlightSqlServiceClient<Channel>;
+
+/// Asks all nodes by one of them.
+struct Host {
+    reader: NodeReader,
+    timeout: Duration,
+}
+
+impl FlightHost for Host {
+    fn corpus(&self) -> Result<SqlCorpus, SqlError> {
+        corpus_of(&self.reader, self.timeout)
+    }
+
+    fn today(&self) -> Date {
+        sample::AS_OF
+    }
+
+    fn is_admin(&self, secret: &str) -> Result<bool, SqlError> {
+        Ok(secret == TOKEN)
+    }
+}
+
+/// A node with its listener for SQL.
+pub(crate) struct SqlNode {
+    pub(crate) node: Node,
+    _server: FlightServer,
+    pub(crate) client: Client,
+}
+
+/// Some nodes over the shards of a corpus.
+pub(crate) struct Nodes {
+    pub(crate) nodes: Vec<SqlNode>,
+    folder: TempDir,
+}
+
+/// How nodes are started.
+#[derive(Clone, Copy)]
+pub(crate) struct Setup {
+    pub(crate) replicas: usize,
+    /// The node that takes no scans.
+    pub(crate) without_sql: Option<usize>,
+    pub(crate) options: FlightOptions,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup {
+            replicas: 1,
+            without_sql: None,
+            options: FlightOptions::default(),
+        }
+    }
+}
+
+impl Nodes {
+    /// Three nodes over seven shards of a snapshot's records.
+    pub(crate) async fn start(snapshot: &Snapshot, setup: Setup) -> Nodes {
+        let folder = tempfile::tempdir().expect("a folder");
+        let parts = folder.path().join("parts");
+        let mut splitter = Splitter::new(&parts, SHARDS).expect("shards");
+        for company in snapshot.scan_companies() {
+            let company: Company<'_> = company.expect("a record");
+            splitter.add_company(&company).expect("a company");
+        }
+        for found in snapshot.scan() {
+            let signal: Signal<'_> = found.expect("a record").signal;
+            splitter.add_signal(&signal).expect("a signal");
+        }
+        splitter.finish().expect("shards");
+        publish(folder.path()).await;
+        let mut listeners = Vec::new();
+        for _ in 0..3 {
+            listeners.push(TcpListener::bind("127.0.0.1:0").await.expect("a port"));
+        }
+        let listed = |(number, listener): (usize, &TcpListener)| {
+            let address = listener.local_addr().expect("an address");
+            format!(r#"{{"name": "node-{number}", "address": "{address}"}}"#)
+        };
+        let listed: Vec<String> = listeners.iter().enumerate().map(listed).collect();
+        let settings = format!(
+            r#"{{"store": {:?}, "replicas": {}, "nodes": [{}]}}"#,
+            folder.path().join("store"),
+            setup.replicas,
+            listed.join(", ")
+        );
+        let settings = ClusterSettings::parse(&settings).expect("settings");
+        let starting = listeners.into_iter().enumerate();
+        let starting = starting.map(|(number, listener)| {
+            let cache = folder.path().join(format!("cache-{number}"));
+            SqlNode::start(settings.clone(), number, listener, cache, setup)
+        });
+        let nodes = join_all(starting).await;
+        let nodes = Nodes { nodes, folder };
+        nodes.ready().await;
+        nodes
+    }
+
+    /// Waits until every shard has a node that answers.
+    async fn ready(&self) {
+        for _ in 0..200 {
+            if self.nodes.iter().all(|node| node.node.error().is_none()) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the nodes do not get ready");
+    }
+
+    /// Changes the shards, and publishes them.
+    pub(crate) async fn publish(&self, signal: &Signal<'static>) {
+        let folder = ShardFolder::open(self.folder.path().join("parts")).expect("shards");
+        let mut update = ShardUpdate::begin(&folder).expect("an update");
+        update.add_signal(signal).expect("a signal");
+        update.commit().expect("a commit");
+        publish(self.folder.path()).await;
+    }
+}
+
+async fn publish(folder: &Path) {
+    let store = folder.join("store");
+    std::fs::create_dir_all(&store).expect("a folder");
+    let store = Store::open(&store.to_string_lossy()).expect("a store");
+    let parts = folder.join("parts");
+    let published = publish_cluster(&parts, &store, PublishOptions::default());
+    published.await.expect("a generation");
+}
+
+impl SqlNode {
+    async fn start(
+        settings: ClusterSettings,
+        number: usize,
+        listener: TcpListener,
+        cache: std::path::PathBuf,
+        setup: Setup,
+    ) -> SqlNode {
+        let scanner = (setup.without_sql != Some(number)).then(|| scanner(setup.options));
+        let options = NodeOptions {
+            scanner,
+            interval: Duration::from_millis(100),
+            ..NodeOptions::new(cache)
+        };
+        let name = format!("node-{number}");
+        let node = Node::start(settings, &name, listener, Security::none(), options).await;
+        let node = node.expect("a node");
+        let host = Host {
+            reader: node.reader(),
+            timeout: setup.options.timeout,
+        };
+        let listener = StdListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let server = FlightServer::start(listener, None, host, setup.options).expect("threads");
+        let endpoint = Endpoint::from_shared(format!("http://{address}")).expect("an address");
+        let endpoint = endpoint.timeout(Duration::from_secs(120));
+        let mut client =
+            FlightSqlServiceClient::new(endpoint.connect().await.expect("a connection"));
+        client.set_token(TOKEN.to_owned());
+        SqlNode {
+            node,
+            _server: server,
+            client,
+        }
+    }
+
+    /// The rows of a statement as texts.
+    pub(crate) async fn ask(&self, statement: &str) -> Result<Rows, Status> {
+        let mut client = self.client.clone();
+        let rows = async {
+            let info = client.execute(statement.to_owned(), None).await?;
+            let ticket = info.endpoint[0].ticket.clone().expect("a ticket");
+            let batches: Vec<RecordBatch> = client.do_get(ticket).await?.try_collect().await?;
+            Ok::<Rows, FlightError>(batches.iter().flat_map(texts).collect())
+        };
+        rows.await.map_err(Status::from)
+    }
+
+    pub(crate) async fn answer(&self, statement: &str) -> Rows {
+        let rows = self.ask(statement).await;
+        rows.unwrap_or_else(|status| panic!("{statement}: {status}"))
+    }
+
+    pub(crate) async fn refusal(&self, statement: &str) -> Status {
+        match self.ask(statement).await {
+            Ok(rows) => panic!("{statement}: {} rows", rows.len()),
+            Err(status) => status,
+        }
+    }
+}
+
+/// The rows of a statement over one index.
+pub(crate) fn answer_of(index: &Index, statement: &str) -> Rows {
+    let limits = StatementLimits::default();
+    let database = Database::new(vec![index.snapshot()], sample::AS_OF, limits).expect("tables");
+    let runtime = signaldex_sql::runtime(1).expect("threads");
+    let mut rows = Vec::new();
+    let ran = database.run(&runtime, statement, |batch| {
+        rows.extend(texts(batch));
+        Ok(())
+    });
+    ran.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    rows
+}
+
+fn texts(batch: &RecordBatch) -> Rows {
+    let options = FormatOptions::default().with_null("null");
+    let columns = batch.columns().iter();
+    let columns: Vec<ArrayFormatter<'_>> = columns
+        .map(|column| ArrayFormatter::try_new(column, &options).expect("a type with texts"))
+        .collect();
+    let row = |row: usize| {
+        columns
+            .iter()
+            .map(|column| column.value(row).to_string())
+            .collect()
+    };
+    (0..batch.num_rows()).map(row).collect()
+}
