@@ -25,11 +25,9 @@ use prost::Message;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use uuid::Uuid;
 
-use super::super::OWN_RELEASE;
 use super::super::feed::{FeedExec, PARTITIONS, Questions};
 use super::super::peer::{Peer, untrusted_client};
 use super::super::rows::SCHEMA;
-use super::super::scan::{ScanExec, ScanMessage};
 use super::*;
 use crate::answer::ShardAnswer;
 use crate::connections::Connector;
