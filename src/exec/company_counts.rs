@@ -62,7 +62,8 @@ impl LiveSegment<'_> {
         Ok(found)
     }
 
-    fn has_few_deleted(self) -> bool {
+    /// Whether subtracting the deleted rows takes less than visiting the others.
+    pub(crate) fn has_few_deleted(self) -> bool {
         self.deleted.row_count() * DELETED_SHARE_MAX <= u64::from(self.segment.row_count())
     }
 

@@ -141,6 +141,11 @@ impl<'a> LiveSegment<'a> {
         if plan.no_match.is_some() {
             return Ok(Some(ScanSource::Nothing));
         }
+        if plan.is_everything()
+            && let Some(live) = self.deleted.live()
+        {
+            return Ok(Some(ScanSource::Posting(Posting::List(live))));
+        }
         ScanSource::of(plan, self.segment, request.order, rows)
     }
 
@@ -197,7 +202,7 @@ impl<'a> LiveSegment<'a> {
         if plan.no_match.is_some() {
             return Ok(vec![FacetTally::new(); facets.len()]);
         }
-        if plan.is_everything() {
+        if plan.is_everything() && self.has_few_deleted() {
             let stored = |&facet: &Facet| facets::stored(self, facet);
             return facets.iter().map(stored).collect();
         }

@@ -126,7 +126,9 @@ impl<'a, O: Observer> Execution<'a, O> {
             self.excluded.push(operand);
         }
         // After the exclusions of the plan, as `StepKey::Excluded` numbers them.
-        if let Some(deleted) = live.deleted.posting() {
+        if !self.lead_by_live(live, plan)
+            && let Some(deleted) = live.deleted.posting()
+        {
             self.excluded.push(Operand::One(deleted));
         }
         for step in &plan.ranges {
@@ -193,6 +195,24 @@ impl<'a, O: Observer> Execution<'a, O> {
     /// The segment.
     pub(super) fn segment(&self) -> &'a Segment {
         self.segment
+    }
+
+    /// Leads with the rows that are not deleted, if they are listed and rarer than what the plan requires. Returns whether
+    /// they lead.
+    fn lead_by_live(&mut self, live: LiveSegment<'a>, plan: &Plan<'_>) -> bool {
+        let Some(rows) = live.deleted.live() else {
+            return false;
+        };
+        let first = plan.required.first();
+        if first.is_some_and(|step| step.estimate.expected <= rows.len() as u64) {
+            return false;
+        }
+        self.expected_share *= rows.len() as f64 / f64::from(self.segment.row_count());
+        // No step of the plan is theirs.
+        self.steps.insert(0, plan.required.len());
+        self.required.insert(0, Operand::One(Posting::List(rows)));
+        self.lead = 0;
+        true
     }
 
     /// Moves the set that needs reading titles to the end, so that only titles of rows in all other sets are read.

@@ -29,6 +29,7 @@ mod output;
 #[cfg(test)]
 mod plain;
 mod remaining;
+mod row_set;
 mod row_window;
 mod scan;
 mod selection;

@@ -113,7 +113,9 @@ impl Snapshot {
     /// Whether counts of all groups are stored.
     fn has_stored_groups(&self, query: &AggregateQuery) -> bool {
         let is_stored = matches!(query.by(), [GroupBy::Time(_) | GroupBy::Facet(_)]);
+        let mut segments = self.segments.iter();
         is_stored
+            && segments.all(|handle| handle.live().has_few_deleted())
             && query.filter().is_empty()
             && query.measures() == [Measure::Count]
             && !needs_sum(query)

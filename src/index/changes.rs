@@ -336,8 +336,9 @@ impl<'a> Changes<'a> {
             }
             live.segment
                 .visit_changed_rows(self.searched, first.bound, |offset, row| {
-                    // A deleted row was written again in a later segment or has a tombstone.
-                    if !live.deleted.contains(row) {
+                    // A deleted row was written again in a later segment or has a tombstone. One that a key does not
+                    // see may have been seen before.
+                    if !live.stored_deletions().contains(row) {
                         let address = RowAddress {
                             segment: index,
                             row,

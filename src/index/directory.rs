@@ -257,6 +257,7 @@ fn open_written(storage: &dyn Storage, file: u64) -> Result<SegmentHandle> {
         segment: Arc::new(Segment::written(bytes, Some(&path))?),
         path,
         deleted: Arc::default(),
+        stored: None,
         file: mapped.map(Arc::new),
     })
 }
@@ -404,9 +405,9 @@ pub(super) fn open_snapshot(
     manifest: &Manifest,
     known: Option<&Snapshot>,
 ) -> Result<Snapshot> {
-    let known = known.filter(|known| known.identity() == manifest.identity);
-    let chain = Chain::open(storage, &manifest.chain, known.map(|known| &known.chain))?;
-    let known = known.map_or(&[][..], |known| &known.segments);
+    let earlier = known.filter(|known| known.identity() == manifest.identity);
+    let chain = Chain::open(storage, &manifest.chain, earlier.map(|known| &known.chain))?;
+    let known = earlier.map_or(&[][..], |known| &known.segments);
     let open = |line: &SegmentLine| {
         let is_shared = |live: &&SegmentHandle| {
             live.number == line.file && is_named(&live.segment, line) && !live.is_replaced()
@@ -424,11 +425,16 @@ pub(super) fn open_snapshot(
             path: path_of(storage, line.file),
             segment,
             deleted: Arc::new(deleted),
+            stored: None,
             file,
         })
     };
     let segments = manifest.segments.iter().map(open).collect::<Result<_>>()?;
-    Ok(Snapshot::new(manifest, segments, chain))
+    let snapshot = Snapshot::new(manifest, segments, chain);
+    Ok(match earlier {
+        Some(earlier) => snapshot.following(earlier),
+        None => snapshot,
+    })
 }
 
 fn path_of(storage: &dyn Storage, file: u64) -> Arc<Path> {

@@ -140,12 +140,49 @@ impl FacetDictionary {
         asked: &[Facet],
         counters: &mut FacetCounters,
     ) -> Result<()> {
-        let (Some(counted), Some(numbers)) =
-            (self.snapshots.get(snapshot), self.numbers.get(snapshot))
-        else {
+        let Some(counted) = self.snapshots.get(snapshot) else {
             return Err(Error::invalid(format!(
                 "the dictionary has no snapshot {snapshot}"
             )));
+        };
+        self.count_on(snapshot, counted, (filter, asked), today, counters)
+    }
+
+    /// As [`count`](Self::count), on what a key with a filter sees of the snapshot of this index.
+    ///
+    /// ```
+    /// use signaldex::query::KeyFilter;
+    /// use signaldex::{Facet, FacetDictionary, Filter, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let narrowed = snapshot.narrowed(&KeyFilter::parse(["country=Japan"], [])?, sample::AS_OF)?;
+    /// let dictionary = FacetDictionary::new(vec![snapshot]);
+    /// let (mut counters, everything) = (dictionary.counters(), Filter::default());
+    /// let asked = (&everything, &[Facet::Country][..]);
+    /// dictionary.count_on(0, &narrowed, asked, sample::AS_OF, &mut counters)?;
+    /// let facets = dictionary.facets(&counters);
+    /// assert_eq!(facets.values(Facet::Country).len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`count`](Self::count), or the snapshots have other segments.
+    pub fn count_on(
+        &self,
+        snapshot: usize,
+        counted: &Snapshot,
+        (filter, asked): (&Filter, &[Facet]),
+        today: Date,
+        counters: &mut FacetCounters,
+    ) -> Result<()> {
+        let known = self.snapshots.get(snapshot).zip(self.numbers.get(snapshot));
+        let is_same = |known: &Snapshot| {
+            let mut pairs = known.segments.iter().zip(&counted.segments);
+            known.segments.len() == counted.segments.len()
+                && pairs.all(|(known, counted)| Arc::ptr_eq(&known.segment, &counted.segment))
+        };
+        let Some((_, numbers)) = known.filter(|(known, _)| is_same(known)) else {
+            return Err(Error::invalid("the snapshot is not of the dictionary"));
         };
         if !self.is_own(counters) {
             return Err(Error::invalid("the counters are of another dictionary"));

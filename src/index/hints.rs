@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::hint_rules::{KnownItems, NamedItem, add_hints};
 use super::live::SegmentHandle;
 use super::snapshot::Snapshot;
-use crate::plan::{Source, Statistics};
+use crate::plan::{Source, SourceStatistics, Statistics};
 use crate::query::{
     CompanyReference, Facet, Filter, HintList, NamedCompanies, NearestValues, Query,
 };
@@ -72,6 +72,39 @@ impl Snapshot {
     }
 }
 
+/// Whether one of some stored sets has a row that is shown.
+fn any_shown(
+    handle: &SegmentHandle,
+    mut sources: impl Iterator<Item = SourceStatistics>,
+) -> Result<bool> {
+    // Ends at the first set with such a row.
+    sources
+        .find_map(|found| {
+            handle
+                .shows(found.source)
+                .map(|shown| shown.then_some(()))
+                .transpose()
+        })
+        .transpose()
+        .map(|shown| shown.is_some())
+}
+
+/// Whether a word occurs in a text of a row that is shown.
+fn any_term(handle: &SegmentHandle, field: TextField, word: &str) -> Result<bool> {
+    let term = handle.live().term(field, word)?;
+    any_shown(handle, term.map(|term| term.source).into_iter())
+}
+
+/// Whether some word of a title that is shown begins so.
+fn any_beginning(handle: &SegmentHandle, beginning: &str) -> Result<bool> {
+    for posting in handle.segment.title_words_beginning(beginning)? {
+        if handle.shows(Source::Posting(posting))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// What the dictionaries of a snapshot have.
 pub(super) struct KnownBySnapshot<'s>(pub(super) &'s Snapshot);
 
@@ -99,29 +132,28 @@ impl KnownItems for KnownBySnapshot<'_> {
                 self.any(|handle| Ok(!handle.live().companies(one)?.is_empty()))
             }
             N::Value(facet, key) => {
-                self.any(|handle| Ok(handle.live().facet_values(facet, key)?.next().is_some()))
+                self.any(|handle| any_shown(handle, handle.live().facet_values(facet, key)?))
             }
             N::Signal(id) => self.0.contains(id),
-            N::TitleWord(word) => {
-                self.any(|handle| Ok(handle.live().term(TextField::Title, word)?.is_some()))
-            }
-            N::TitleBeginning(word) => {
-                self.any(|handle| Ok(handle.segment.title_words_beginning(word)?.len() > 0))
-            }
-            N::NameWord(word) => {
-                self.any(|handle| Ok(handle.live().term(TextField::Name, word)?.is_some()))
-            }
+            N::TitleWord(word) => self.any(|handle| any_term(handle, TextField::Title, word)),
+            N::TitleBeginning(word) => self.any(|handle| any_beginning(handle, word)),
+            N::NameWord(word) => self.any(|handle| any_term(handle, TextField::Name, word)),
         }
     }
 
     fn labels(&self, facet: Facet) -> Result<Option<Vec<&str>>> {
         let mut labels: Vec<&str> = Vec::new();
         for handle in &self.0.segments {
-            let of_segment = handle.segment.facet_labels(facet);
-            if of_segment.len() > NearestValues::LABELS_MAX {
-                return Ok(None);
+            let view = handle.segment.facet(facet);
+            let before = labels.len();
+            for (value, label) in handle.segment.facet_labels(facet).enumerate() {
+                if handle.shows(Source::Posting(view.posting(value)))? {
+                    labels.push(label);
+                }
+                if labels.len() - before > NearestValues::LABELS_MAX {
+                    return Ok(None);
+                }
             }
-            labels.extend(of_segment);
         }
         labels.sort_unstable();
         labels.dedup();

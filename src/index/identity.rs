@@ -8,6 +8,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::hex_number::HexNumber;
+use crate::digest::Digest;
+use crate::query::Fingerprint;
 use crate::{Error, Result};
 
 /// The identity of an index: 128 random bits.
@@ -40,6 +42,13 @@ impl IndexId {
     }
 
     /// The identity with these bytes.
+    /// The identity of what a key with a filter sees.
+    pub(super) fn within(self, filter: Fingerprint) -> IndexId {
+        let digest = Digest::of(&[self.to_bytes(), *filter.as_bytes()].concat());
+        let (bytes, _) = digest.bytes().split_first_chunk().expect("it is longer");
+        IndexId::from_bytes(*bytes)
+    }
+
     pub(super) const fn from_bytes(bytes: [u8; 16]) -> IndexId {
         IndexId(HexNumber::from_bytes(bytes))
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::mapped_file::MappedFile;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::exec::LiveSegment;
+use crate::plan::Source;
 use crate::segment::{Deleted, Segment};
 use crate::signal::SignalId;
 use crate::{Error, Result};
@@ -19,6 +20,8 @@ pub(crate) struct SegmentHandle {
     pub(crate) path: Arc<Path>,
     pub(crate) segment: Arc<Segment>,
     pub(crate) deleted: Arc<Deleted>,
+    /// The deletions that are stored, if a key's filter hides more.
+    pub(super) stored: Option<Arc<Deleted>>,
     /// The mapped file; `None` in memory.
     pub(super) file: Option<Arc<MappedFile>>,
 }
@@ -73,6 +76,20 @@ impl SegmentHandle {
     pub(crate) fn has(&self, row: Row, id: SignalId) -> Result<bool> {
         let is_of = self.segment.is_of(row, id)?;
         Ok(is_of && !(self.deleted.is_some() && self.deleted.contains(row)))
+    }
+
+    /// The deletions that are stored.
+    pub(super) fn stored_deletions(&self) -> &Arc<Deleted> {
+        self.stored.as_ref().unwrap_or(&self.deleted)
+    }
+
+    /// Whether a stored set has a live row, if a key's filter hides some; its dictionaries name only values that some
+    /// row has.
+    pub(super) fn shows(&self, source: Source) -> Result<bool> {
+        match &self.stored {
+            None => Ok(true),
+            Some(_) => self.live().has_live_row(source),
+        }
     }
 
     /// The live row of an id.

@@ -31,6 +31,8 @@ mod hint_facts;
 
 mod snapshot;
 
+mod narrowed;
+
 mod check;
 
 mod builder;
@@ -63,6 +65,7 @@ mod merge;
 mod merge_threads;
 #[cfg(feature = "replicate")]
 mod mirror;
+mod narrowings;
 mod page;
 mod pending;
 mod position;

@@ -9,6 +9,7 @@ use super::company_ranks::CompanyRanks;
 use super::identity::IndexId;
 use super::live::SegmentHandle;
 use super::manifest::{History, Manifest};
+use super::narrowings::Narrowings;
 use super::result_page::RowAddress;
 use crate::Result;
 use crate::digest::Digest;
@@ -25,18 +26,20 @@ use crate::signal::{Company, Item, Signal, SignalId};
 /// Methods that need none of it still answer. [`check`](Self::check) checks everything at once.
 #[derive(Clone)]
 pub struct Snapshot {
-    identity: IndexId,
-    generation: u64,
-    revision: Digest,
+    pub(super) identity: IndexId,
+    pub(super) generation: u64,
+    pub(super) revision: Digest,
     pub(super) history: History,
     pub(super) chain: Chain,
     /// Oldest first.
     pub(super) segments: Vec<SegmentHandle>,
     pub(super) strategies: Strategies,
     /// Computed on demand, and shared by clones.
-    company_ranks: Arc<OnceLock<Arc<CompanyRanks>>>,
+    pub(super) company_ranks: Arc<OnceLock<Arc<CompanyRanks>>>,
     /// Those of an earlier snapshot, from which these follow.
-    earlier_ranks: Option<Arc<CompanyRanks>>,
+    pub(super) earlier_ranks: Option<Arc<CompanyRanks>>,
+    /// What keys with a filter see of this index, shared by its snapshots.
+    pub(super) narrowings: Arc<Narrowings>,
 }
 
 /// A signal and its company.
@@ -73,15 +76,18 @@ impl Snapshot {
             strategies: Strategies::ALL,
             company_ranks: Arc::default(),
             earlier_ranks: None,
+            narrowings: Arc::default(),
         }
     }
 
     /// The same snapshot, which takes from an earlier one what has not changed.
     pub(super) fn following(self, earlier: &Snapshot) -> Snapshot {
+        earlier.narrowings.retire();
         let ranks = earlier.company_ranks.get();
         let earlier_ranks = ranks.or(earlier.earlier_ranks.as_ref()).cloned();
         Snapshot {
             earlier_ranks,
+            narrowings: Arc::clone(&earlier.narrowings),
             ..self
         }
     }

@@ -39,6 +39,8 @@ pub struct CompanyQuery {
     pub(super) start: CompanyStart,
     pub(super) count_only: bool,
     pub(super) facets: Vec<Facet>,
+    /// The fingerprint of the key's filter, which cursors are bound to.
+    pub(super) key: Option<Fingerprint>,
 }
 
 #[cfg(feature = "serde")]
@@ -151,6 +153,31 @@ impl CompanyQuery {
         &self.facets
     }
 
+    /// The same query with cursors that are bound to no key, as [`Query::without_key`](super::Query::without_key).
+    ///
+    /// ```
+    /// use signaldex::query::{CompanyQuery, KeyFilter};
+    ///
+    /// let key = KeyFilter::parse(["days=7"], [])?;
+    /// let query = CompanyQuery::builder().country("Japan").for_key(Some(&key)).build()?;
+    /// assert_eq!(query.without_key(), CompanyQuery::builder().country("Japan").build()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn without_key(&self) -> CompanyQuery {
+        let start = match &self.start {
+            CompanyStart::After(cursor) => {
+                let (filter, last) = (self.filter.fingerprint(), cursor.last().clone());
+                CompanyStart::After(CompanyCursor::new(filter, self.order, cursor.day(), last))
+            }
+            other => other.clone(),
+        };
+        CompanyQuery {
+            start,
+            key: None,
+            ..self.clone()
+        }
+    }
+
     /// Another page of the same result, of `limit` companies, at most 100,000.
     ///
     /// ```
@@ -211,7 +238,8 @@ impl CompanyQuery {
     /// As [`cursor_after`](Self::cursor_after), after the company with a key.
     pub fn cursor_after_key(&self, last: CompanyKey, today: Date) -> CompanyCursor {
         let day = self.day(today);
-        CompanyCursor::new(self.filter.fingerprint(), self.order, day, last)
+        let filter = self.filter.fingerprint().within(self.key);
+        CompanyCursor::new(filter, self.order, day, last)
     }
 
     /// The date used as today: that of the first page, if the query continues after a cursor.

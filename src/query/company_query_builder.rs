@@ -12,8 +12,8 @@ use super::limits::{
 use super::values::{self, Origin, ValueError};
 use super::{
     CompanyCursor, CompanyFilter, CompanyOrder, CompanyQuery, CompanyStart, Condition, Facet,
-    InvalidQuery, OptionalText, Parameter, ParameterError, ParameterSet, QueryBuilder, conditions,
-    conflicts, params,
+    InvalidQuery, KeyFilter, OptionalText, Parameter, ParameterError, ParameterSet, QueryBuilder,
+    conditions, conflicts, params,
 };
 use crate::signal::SizeBucket;
 
@@ -66,6 +66,19 @@ pub struct CompanyQueryBuilder {
 
 impl CompanyQueryBuilder {
     /// Parses a query string, collecting every error.
+    /// Reads a query string. Errors are kept for [`build`](Self::build).
+    ///
+    /// ```
+    /// use signaldex::query::CompanyQueryBuilder;
+    ///
+    /// let builder = CompanyQueryBuilder::from_query_string("country=Japan&has=(q=raises)");
+    /// assert_eq!(builder.limit(5).build()?.limit(), 5);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn from_query_string(query_string: &str) -> CompanyQueryBuilder {
+        CompanyQueryBuilder::parse(query_string, Origin::Typed)
+    }
+
     pub(super) fn parse(query_string: &str, origin: Origin) -> CompanyQueryBuilder {
         let (shared, values) = params::parse(query_string, ParameterSet::COMPANIES, OWN, origin);
         let mut builder = CompanyQueryBuilder {
@@ -416,6 +429,24 @@ impl CompanyQueryBuilder {
         self
     }
 
+    /// Binds cursors to the filter of a key, as [`QueryBuilder::for_key`] does.
+    ///
+    /// ```
+    /// use signaldex::query::{CompanyQuery, KeyFilter};
+    /// use signaldex::sample;
+    ///
+    /// let key = KeyFilter::parse(["categories=hiring"], [])?;
+    /// let snapshot = sample::index()?.snapshot().narrowed(&key, sample::AS_OF)?;
+    /// let query = CompanyQuery::builder().limit(1).for_key(Some(&key)).build()?;
+    /// let page = snapshot.companies(&query, sample::AS_OF)?;
+    /// let next = query.into_builder().after(page.next_cursor());
+    /// assert!(next.clone().build().is_ok() && next.for_key(None).build().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_key(self, filter: Option<&KeyFilter>) -> Self {
+        self.shared(|shared| shared.for_key(filter))
+    }
+
     /// Builds the query.
     ///
     /// ```
@@ -449,6 +480,7 @@ impl CompanyQueryBuilder {
             },
             count_only: self.count_only,
             facets: self.facets,
+            key: self.shared.key,
         })
     }
 
@@ -470,7 +502,8 @@ impl CompanyQueryBuilder {
             .as_ref()
             .filter(|_| self.shared.errors.is_empty())
         {
-            let is_for_this = cursor.order() == self.order && cursor.is_for(filter.fingerprint());
+            let is_for_this = cursor.order() == self.order
+                && cursor.is_for(filter.fingerprint().within(self.shared.key));
             found.extend((!is_for_this).then(conflicts::cursor_mismatch));
         }
         found
@@ -506,6 +539,7 @@ impl From<CompanyQuery> for CompanyQueryBuilder {
         let shared = QueryBuilder {
             filter: std::mem::take(&mut own.company),
             limit: Some(query.limit),
+            key: query.key,
             ..QueryBuilder::default()
         };
         let (page, cursor) = match query.start {

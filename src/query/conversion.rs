@@ -85,7 +85,7 @@ impl QueryBuilder {
         found.extend(conflicts::of_page(is_paged, self.count_only));
         found.extend(conflicts::of_order(self.order, &self.filter));
         if let Some(cursor) = self.cursor.as_ref().filter(|_| self.errors.is_empty()) {
-            let fingerprint = derived.filter_fingerprint(&self.filter);
+            let fingerprint = derived.filter_fingerprint(&self.filter).within(self.key);
             found.extend(conflicts::of_cursor(cursor, self.order, fingerprint));
         }
         found.into_iter().for_each(|error| self.add_error(error));
@@ -143,6 +143,7 @@ impl From<Query> for QueryBuilder {
                 Start::First | Start::Page(_) => None,
             },
             count_only: query.count_only,
+            key: query.key,
             typed: query.typed,
             ..QueryBuilder::default()
         }

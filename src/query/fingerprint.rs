@@ -1,6 +1,6 @@
 //! Fingerprints of filters and queries.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use smallvec::SmallVec;
 use twox_hash::XxHash3_128;
@@ -39,6 +39,13 @@ impl Fingerprint {
         let mut text = HashedText::default();
         write(&mut text).expect("memory can be written to");
         Fingerprint(XxHash3_128::oneshot_with_seed(SEED, &text.0).to_le_bytes())
+    }
+
+    /// The fingerprint of this filter within that of a key, if it has one.
+    pub(super) fn within(self, key: Option<Fingerprint>) -> Fingerprint {
+        key.map_or(self, |key| {
+            Fingerprint::of(|text| write!(text, "{key} {self}"))
+        })
     }
 
     pub(super) fn from_bytes(bytes: [u8; 16]) -> Fingerprint {

@@ -83,3 +83,9 @@ pub const WRITTEN_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// Maximum number of reported errors.
 pub const ERRORS_MAX: usize = 64;
+
+/// Maximum number of filters of a key, and of exceptions.
+pub const KEY_FILTERS_MAX: usize = 16;
+
+/// Maximum length of a filter or an exception of a key, in bytes.
+pub const KEY_FILTER_BYTES_MAX: usize = 8_000;

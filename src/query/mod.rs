@@ -33,6 +33,7 @@ mod filter;
 mod fingerprint;
 mod group_by;
 mod hint;
+mod key_filter;
 mod keywords;
 pub mod limits;
 pub mod list;
@@ -71,6 +72,7 @@ pub use facet_query::FacetQuery;
 pub use filter::{DateRange, Days, Filter, ParseDateRangeError, ParseDaysError};
 pub use fingerprint::Fingerprint;
 pub use group_by::{AggregateOrder, GroupBy, Measure};
+pub use key_filter::{InvalidKeyFilter, KeyFilter, KeyFilterFault};
 pub use named_companies::{NamedCompanies, NamedCompany};
 pub use optional_text::OptionalText;
 pub use order::{Order, ParseOrderError};
@@ -115,6 +117,8 @@ pub struct Query {
     limit: usize,
     start: Start,
     count_only: bool,
+    /// The fingerprint of the key's filter, which cursors are bound to.
+    key: Option<Fingerprint>,
     derived: Derived,
     typed: TypedHints,
 }
@@ -178,6 +182,7 @@ impl Query {
             limit: limit.min(limits::HOST_LIMIT_MAX),
             start: Start::First,
             count_only: false,
+            key: None,
             derived: Derived::default(),
             typed: TypedHints::default(),
         }
@@ -203,6 +208,7 @@ impl Query {
             filter: self.filter.clone(),
             order: self.order,
             count_only: false,
+            key: self.key,
             derived: self.derived.of_other_part(),
             typed: self.typed.clone(),
         }
@@ -360,6 +366,31 @@ impl Query {
         }
     }
 
+    /// The same query with cursors, its own included, that are bound to no key: for other nodes, which do not know the key.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    /// use signaldex::query::KeyFilter;
+    ///
+    /// let key = KeyFilter::parse(["days=7"], [])?;
+    /// let query = Query::builder().keywords("robots").for_key(Some(&key)).build()?;
+    /// assert_eq!(query.without_key(), Query::builder().keywords("robots").build()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn without_key(&self) -> Query {
+        let start = match &self.start {
+            Start::After(cursor) => {
+                let filter = self.filter_fingerprint();
+                Start::After(Cursor::new(filter, self.order, cursor.day(), cursor.last()))
+            }
+            other => other.clone(),
+        };
+        Query {
+            key: None,
+            ..self.part(start, self.limit)
+        }
+    }
+
     /// The cursor with which a walk goes on after a signal: for a page that you cut short, to a number of bytes for
     /// example. `today` is the date of the page. `last` is the signal's id, or its [`key`](Order::key_of) if the order is
     /// by value.
@@ -376,7 +407,7 @@ impl Query {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cursor_after(&self, last: impl Into<SortKey>, today: Date) -> Cursor {
-        let filter = self.filter_fingerprint();
+        let filter = self.filter_fingerprint().within(self.key);
         Cursor::new(filter, self.order, self.day(today), last.into())
     }
 }

@@ -24,6 +24,9 @@ use crate::{Error, Result};
 /// takes a tenth of the instructions, and a block takes 8 KiB.
 const BITS_MIN: u64 = 64;
 
+/// Of this many rows, at most one is listed as one that a key sees.
+const LISTED_SHARE_MIN: u64 = 16;
+
 /// Deleted rows as a posting.
 #[derive(Debug)]
 enum DeletedRows {
@@ -38,6 +41,8 @@ pub(crate) struct Deleted {
     companies: RoaringBitmap,
     /// The same rows as a posting, for executions.
     shape: DeletedRows,
+    /// All other rows, if they are few and a key's filter is why.
+    live: Option<Vec<u32>>,
     /// The tally of the rows, computed on demand; `None` if there are too many.
     tally: OnceLock<Option<DeletedTally>>,
 }
@@ -50,8 +55,31 @@ impl Deleted {
             rows,
             companies,
             shape,
+            live: None,
             tally: OnceLock::new(),
         }
+    }
+
+    /// The deletions of a segment with everything that a key does not see. Where that leaves few rows, they are listed.
+    pub(crate) fn hiding(rows: RoaringBitmap, companies: RoaringBitmap, row_count: u32) -> Deleted {
+        let left = u64::from(row_count) - rows.len();
+        let live = (left * LISTED_SHARE_MIN <= u64::from(row_count)).then(|| {
+            let ends = rows.iter().chain([row_count]);
+            let starts = [0].into_iter().chain(rows.iter().map(|row| row + 1));
+            starts
+                .zip(ends)
+                .flat_map(|(start, end)| start..end)
+                .collect()
+        });
+        Deleted {
+            live,
+            ..Deleted::new(rows, companies, row_count)
+        }
+    }
+
+    /// All rows that are not deleted, if they are listed.
+    pub(crate) fn live(&self) -> Option<&[u32]> {
+        self.live.as_deref()
     }
 
     /// Adds more rows and companies of the segment. An existing tally is extended, so that counts need not wait for a
@@ -111,6 +139,17 @@ impl Deleted {
     /// Whether there are deletions.
     pub(crate) fn is_some(&self) -> bool {
         !self.rows.is_empty() || !self.companies.is_empty()
+    }
+
+    /// Bytes in memory, but for a tally.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let shape = match &self.shape {
+            DeletedRows::Listed(_) => 4 * self.rows.len(),
+            DeletedRows::Bits(bitsets) => std::mem::size_of_val(bitsets.as_slice()) as u64,
+        };
+        let bitmaps = self.rows.serialized_size() + self.companies.serialized_size();
+        let live = self.live.as_ref().map_or(0, Vec::len);
+        bitmaps as u64 + shape + 4 * live as u64
     }
 
     /// The number of rows.

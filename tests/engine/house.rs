@@ -20,6 +20,7 @@ const DOCUMENTS: [&str; 24] = [
     "docs/cluster.md",
     "docs/format.md",
     "docs/hosts.md",
+    "docs/keys.md",
     "docs/mcp.md",
     "docs/operators.md",
     "docs/python.md",

@@ -84,7 +84,7 @@ fn facet_by_law(model: &Model, filter: &CompanyFilter, facet: Facet) -> Vec<(Str
 }
 
 /// The parameters of a random filter.
-fn random_filter(random: &mut Random) -> String {
+pub(super) fn random_filter(random: &mut Random) -> String {
     const OF_COMPANIES: [&str; 14] = [
         "country=germany",
         "country=FRANCE",
@@ -137,7 +137,13 @@ fn owned(items: Vec<MatchedCompany<'_>>) -> Vec<MatchedCompany<'static>> {
 }
 
 /// Compares everything that a snapshot answers under a filter.
-fn compare(snapshot: &Snapshot, model: &Model, text: &str, order: CompanyOrder, context: &str) {
+pub(super) fn compare(
+    snapshot: &Snapshot,
+    model: &Model,
+    text: &str,
+    order: CompanyOrder,
+    context: &str,
+) {
     let query = CompanyQuery::from_query_string(text).expect("a valid query");
     let filter = query.filter();
     let law = owned(by_law(model, filter, order));

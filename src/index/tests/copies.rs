@@ -47,6 +47,11 @@ pub(super) struct Followed<'a> {
 const COPIES_MAX: usize = 4;
 
 impl Copies {
+    /// Notes signals that are there, whether or not copies see them.
+    pub(super) fn know<'s>(&mut self, ids: impl Iterator<Item = &'s SignalId>) {
+        self.known.extend(ids);
+    }
+
     /// Lets some copies or all follow to a snapshot, by batches of random size, and compares those that
     /// are whole with a scan.
     pub(super) fn follow(

@@ -11,6 +11,7 @@ mod histories;
 mod identity;
 mod merges;
 mod model;
+mod narrowed;
 mod orders;
 mod overwritten;
 mod random_index;

@@ -1,11 +1,13 @@
 //! An index that changes at random, beside its naive model.
 
+use std::collections::BTreeSet;
+
 use super::disk::Disk;
 use super::model::{Model, empty_index, random_company, random_signal};
 use crate::CompanyDeletion;
 use crate::fixtures::Random;
 use crate::index::{Index, Writer};
-use crate::signal::Company;
+use crate::signal::{Company, SignalId};
 
 const WHOLE: &str = "the disk is whole";
 
@@ -14,6 +16,8 @@ pub(super) struct RandomIndex {
     pub(super) index: Index,
     writer: Writer,
     pub(super) model: Model,
+    /// The signals that ever were written.
+    pub(super) written: BTreeSet<SignalId>,
 }
 
 impl RandomIndex {
@@ -23,6 +27,7 @@ impl RandomIndex {
         let mut random_index = RandomIndex {
             writer: index.writer().expect("nobody else writes"),
             model: Model::default(),
+            written: BTreeSet::new(),
             index,
         };
         for _ in 0..1 + random.below(8) {
@@ -67,6 +72,7 @@ impl RandomIndex {
             }
             _ => {
                 writer.upsert_signal(&signal).expect("a known company");
+                self.written.insert(signal.id);
                 model.signals.insert(signal.id, signal);
             }
         }
