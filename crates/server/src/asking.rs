@@ -23,7 +23,7 @@ pub(super) struct AskedQuery<'a> {
 impl<'a> AskedQuery<'a> {
     /// A page of a query.
     pub(super) fn of_page(call: &Call<'_>, view: &CorpusView, query: &'a Query) -> AskedQuery<'a> {
-        let (corpus, cheap) = (&call.service.corpus, call.service.limits.cheap_query_cost);
+        let (corpus, cheap) = (call.corpus(), call.service.limits.cheap_query_cost);
         AskedQuery {
             kind: QueryKind::Page,
             filter: AskedFilter::Signals(query.filter()),
@@ -38,7 +38,7 @@ impl<'a> AskedQuery<'a> {
         kind: QueryKind,
         (filter, facets): (&'a Filter, &[Facet]),
     ) -> AskedQuery<'a> {
-        let (corpus, cheap) = (&call.service.corpus, call.service.limits.cheap_query_cost);
+        let (corpus, cheap) = (call.corpus(), call.service.limits.cheap_query_cost);
         AskedQuery {
             kind,
             filter: AskedFilter::Signals(filter),
@@ -52,7 +52,7 @@ impl<'a> AskedQuery<'a> {
         view: &CorpusView,
         query: &'a CompanyQuery,
     ) -> AskedQuery<'a> {
-        let (corpus, cheap) = (&call.service.corpus, call.service.limits.cheap_query_cost);
+        let (corpus, cheap) = (call.corpus(), call.service.limits.cheap_query_cost);
         AskedQuery {
             kind: QueryKind::Companies,
             filter: AskedFilter::Companies(query.filter()),

@@ -16,8 +16,9 @@ use super::principal::Principal;
 use super::problem::{Problem, ProblemCode};
 use super::service::ServiceCore;
 use super::state::Arrival;
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, CorpusView};
 use signaldex::json::Rendering;
+use signaldex::query::KeyFilter;
 
 const NO_KEY: &str = "Send the complete key, which begins with sdx_, in a single header: Authorization: Bearer <API_KEY>.";
 
@@ -44,6 +45,8 @@ pub(super) struct Call<'a> {
     pub(super) deadline: &'a Deadline,
     /// The date used as today for every part of the answer.
     pub(super) today: Date,
+    /// What the key may read.
+    corpus: Arc<dyn Corpus>,
     /// Set while commits wait for the charge of this request.
     arrival: Mutex<Option<Arrival>>,
     /// How the caller wants signals to be written.
@@ -53,7 +56,20 @@ pub(super) struct Call<'a> {
 impl<'a> Call<'a> {
     /// What is asked.
     pub(super) fn corpus(&self) -> Arc<dyn Corpus> {
-        Arc::clone(&self.service.corpus)
+        Arc::clone(&self.corpus)
+    }
+
+    /// The current view of what the key may read.
+    ///
+    /// # Errors
+    /// The index was overwritten, or the key's filter cannot be applied.
+    pub(super) fn trusted_view(&self) -> Result<Arc<CorpusView>, Problem> {
+        Ok(self.corpus.trusted_view()?)
+    }
+
+    /// The filter of the key.
+    pub(super) fn filter(&self) -> Option<&KeyFilter> {
+        self.key.record.settings.filter.as_deref()
     }
 
     /// Authenticates a request, and checks the key's rate limit and the scope that it needs, if any.
@@ -96,7 +112,10 @@ impl<'a> Call<'a> {
             );
             return Err(problem.retry_after(seconds));
         }
+        let today = service.today_at(now);
+        let filter = key.record.settings.filter.as_ref();
         Ok(Call {
+            corpus: service.corpus.for_key(filter, today),
             service,
             parts,
             request_id: caller.request_id.clone(),
@@ -105,7 +124,7 @@ impl<'a> Call<'a> {
             month: Month::of(now),
             now,
             deadline,
-            today: service.today_at(now),
+            today,
             arrival: Mutex::default(),
             wanted_rendering: Rendering::Whole,
         })

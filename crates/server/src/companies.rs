@@ -16,7 +16,10 @@ use super::selling::{self, SoldPage};
 use crate::corpus::{Corpus, CorpusFuture, CorpusView, RenderedCompanies};
 use signaldex::Facets;
 use signaldex::json::{CompaniesData, Data, FilterOptions};
-use signaldex::query::{CompanyCursor, CompanyQuery, CompanyStart, InvalidQuery, ParameterError};
+use signaldex::query::{
+    CompanyCursor, CompanyQuery, CompanyQueryBuilder, CompanyStart, InvalidQuery, KeyFilter,
+    ParameterError,
+};
 use time::Date;
 
 /// A request for companies with everything that its answer depends on.
@@ -33,13 +36,13 @@ pub(super) struct CountedCompanies {
 }
 
 pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
-    let query = Arc::new(parse(call.query())?);
+    let query = Arc::new(parse(call.query(), call.filter())?);
     let parameters = || replay::parameters_of(&[query.fingerprint().as_bytes()]);
     let (replay, guard) = match Attempt::begin(call, parameters).await? {
         Attempt::Repeated(answer) => return Ok(answer),
         Attempt::First(replay, guard) => (replay, guard),
     };
-    let view = call.service.corpus.trusted_view()?;
+    let view = call.trusted_view()?;
     let asked = CompaniesCall {
         call,
         view: &view,
@@ -57,8 +60,9 @@ pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
 }
 
 /// Parses a query string.
-pub(super) fn parse(text: &str) -> Result<CompanyQuery, InvalidQuery> {
-    CompanyQuery::from_query_string(text)
+pub(super) fn parse(text: &str, filter: Option<&KeyFilter>) -> Result<CompanyQuery, InvalidQuery> {
+    let builder = CompanyQueryBuilder::from_query_string(text);
+    builder.for_key(filter).build()
 }
 
 /// The number of companies, and the facets that are asked for, of one view.

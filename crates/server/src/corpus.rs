@@ -6,6 +6,7 @@
 mod cluster;
 mod export;
 mod local;
+mod of_key;
 mod position;
 mod rendered;
 
@@ -16,10 +17,10 @@ use std::sync::Arc;
 use time::Date;
 
 use signaldex::json::Rendering;
-use signaldex::query::{CompanyQuery, Facet, InvalidQuery, SortKey};
+use signaldex::query::{CompanyQuery, Facet, InvalidQuery, KeyFilter, SortKey};
 use signaldex::{
-    AggregateQuery, Aggregates, Cost, Error, FacetQuery, Facets, Filter, Index, PositionError,
-    Query, Result, SignalId, Snapshot,
+    AggregateQuery, Aggregates, Cost, Digest, Error, FacetQuery, Facets, Filter, Index,
+    PositionError, Query, Result, SignalId, Snapshot,
 };
 
 pub use cluster::{ClusterStatus, NodeStatus, PlanStatus, ShardStatus};
@@ -28,6 +29,7 @@ pub use export::{
     header as export_header, slice as export_slice,
 };
 pub use local::{LocalCorpus, companies, company_answer, or_too_many_groups, page, signal_answer};
+pub(crate) use of_key::WholeCorpus;
 pub use position::{ClusterPosition, FeedPosition, FeedStage};
 pub use rendered::{ChangesRequest, RenderedChanges, RenderedCompanies, RenderedPage};
 
@@ -62,6 +64,9 @@ impl QueryKind {
     }
 }
 
+/// Why a corpus without key filters refuses such a key.
+const NO_KEY_FILTERS: &str = "The key has a filter, which this service cannot apply.";
+
 /// An answer, possibly from another machine. It owns what it needs, so that it can be awaited anywhere.
 pub type CorpusFuture<T> = Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send>>;
 
@@ -76,6 +81,21 @@ pub trait Corpus: Send + Sync {
     /// A file of the index was overwritten, so that nothing may be answered: not even that nothing has changed.
     fn trusted_view(&self) -> Result<Arc<CorpusView>, Unanswered> {
         Ok(self.view())
+    }
+
+    /// A view as a key with a filter has it on a day: it answers every question as if nothing else existed, and has an entity
+    /// tag seed of its own.
+    ///
+    /// # Errors
+    /// The filter cannot be applied. Without an implementation, none can: a key with a filter is refused, never answered
+    /// from everything.
+    fn narrowed(
+        &self,
+        _at: &Arc<CorpusView>,
+        _filter: &Arc<KeyFilter>,
+        _today: Date,
+    ) -> Result<Arc<CorpusView>, Unanswered> {
+        Err(Unanswered::Unavailable(NO_KEY_FILTERS.to_owned()))
     }
 
     /// A page of signals, rendered as JSON. It ends early, with its cursor, before it has more than
@@ -261,6 +281,8 @@ pub struct CorpusView {
     /// A checksum of its identity and its entire content, from which entity tags are made.
     pub tag_seed: [u8; 32],
     snapshot: Option<Arc<Snapshot>>,
+    /// The filter that it is narrowed by, and the day that this counts from.
+    key: Option<(Arc<KeyFilter>, Date)>,
 }
 
 /// Why there is no answer.
@@ -280,6 +302,7 @@ impl CorpusView {
             generation,
             tag_seed: revision,
             snapshot: None,
+            key: None,
         }
     }
 
@@ -288,6 +311,59 @@ impl CorpusView {
             snapshot: Some(Arc::clone(&snapshot)),
             ..CorpusView::of(snapshot.generation(), snapshot.revision())
         }
+    }
+
+    /// What a key with a filter sees of an index of this process.
+    fn narrowed(snapshot: Arc<Snapshot>, filter: &Arc<KeyFilter>, today: Date) -> CorpusView {
+        CorpusView {
+            key: Some((Arc::clone(filter), today)),
+            ..CorpusView::of_snapshot(snapshot)
+        }
+    }
+
+    /// The view as a key with a filter has it, for a corpus that narrows each answer itself: with an entity tag seed of its
+    /// own.
+    ///
+    /// ```
+    /// use signaldex::query::KeyFilter;
+    /// use signaldex_server::corpus::CorpusView;
+    /// use time::macros::date;
+    ///
+    /// let whole = CorpusView::of(1, [0; 32]);
+    /// let filter = KeyFilter::parse(["country=Japan"], [])?;
+    /// let narrowed = whole.under(&filter.into(), date!(2026 - 06 - 30));
+    /// assert!(narrowed.key_filter().is_some() && narrowed.tag_seed != whole.tag_seed);
+    /// # Ok::<(), signaldex::query::InvalidKeyFilter>(())
+    /// ```
+    pub fn under(&self, filter: &Arc<KeyFilter>, today: Date) -> CorpusView {
+        let day = if filter.depends_on_today() {
+            today.to_julian_day()
+        } else {
+            i32::MIN
+        };
+        let fingerprint = filter.fingerprint();
+        let seed = [
+            &self.tag_seed[..],
+            fingerprint.as_bytes(),
+            &day.to_le_bytes(),
+        ]
+        .concat();
+        CorpusView {
+            key: Some((Arc::clone(filter), today)),
+            ..CorpusView::of(self.generation, *Digest::of(&seed).bytes())
+        }
+    }
+
+    /// The filter that the view is narrowed by, and the day that its days count from.
+    ///
+    /// ```
+    /// use signaldex_server::corpus::CorpusView;
+    ///
+    /// assert!(CorpusView::of(1, [0; 32]).key_filter().is_none());
+    /// ```
+    pub fn key_filter(&self) -> Option<(&Arc<KeyFilter>, Date)> {
+        let (filter, today) = self.key.as_ref()?;
+        Some((filter, *today))
     }
 
     /// The snapshot of an index of this process, for a query.

@@ -42,7 +42,8 @@ use super::slow::AskedFilter;
 use super::state::{Charged, ExportCharge, ExportName, KeptContent, KeptFull};
 use super::unsent::Room;
 use crate::corpus::{
-    CorpusView, ExportFormat, ExportRequest, ExportSlice, QueryKind, Unanswered, export_header,
+    Corpus, CorpusView, ExportFormat, ExportRequest, ExportSlice, QueryKind, Unanswered,
+    export_header,
 };
 use signaldex::query::SortKey;
 use signaldex::{Cost, Query, SignalId};
@@ -62,6 +63,7 @@ const NEEDS_HTTP_1_1: &str = "Exports need HTTP/1.1, which lets clients tell an 
 /// A running export.
 struct ExportRun {
     service: Arc<ServiceCore>,
+    corpus: Arc<dyn Corpus>,
     view: Arc<CorpusView>,
     key: Arc<KnownKey>,
     /// The hash of the key that was sent; `None` if the host has authenticated the request.
@@ -87,6 +89,7 @@ struct Named {
 enum BrokenOff {
     ClientGone,
     KeyEnded,
+    FilterChanged,
     NotCharged(Problem),
     NotFound(String),
 }
@@ -97,6 +100,7 @@ impl BrokenOff {
         match self {
             BrokenOff::ClientGone => "the client has gone",
             BrokenOff::KeyEnded => "the key was revoked or has expired",
+            BrokenOff::FilterChanged => "the key's filter was changed",
             BrokenOff::NotCharged(problem) => &problem.detail,
             BrokenOff::NotFound(reason) => reason,
         }
@@ -116,8 +120,8 @@ pub(super) async fn export(call: &Call<'_>) -> Result<Answer, Problem> {
         None => None,
         Some(replay) => Some(Named::resume(call, replay).await?),
     };
-    let view = call.service.corpus.trusted_view()?;
-    let kept_view = call.service.corpus.keep(&view)?;
+    let view = call.trusted_view()?;
+    let kept_view = call.corpus().keep(&view)?;
     let is_whole_file = query.after.is_none();
     let searched = Arc::new(query.query);
     let request = ExportRequest {
@@ -136,6 +140,7 @@ pub(super) async fn export(call: &Call<'_>) -> Result<Answer, Problem> {
     }
     let export = ExportRun {
         service: Arc::clone(call.service),
+        corpus: call.corpus(),
         view,
         key: Arc::clone(&call.key),
         key_hash: call.key_hash,
@@ -302,7 +307,7 @@ impl ExportRun {
         &self,
         request: &ExportRequest,
     ) -> Result<Result<ExportSlice, Unanswered>, NotRun> {
-        let (corpus, view) = (Arc::clone(&self.service.corpus), Arc::clone(&self.view));
+        let (corpus, view) = (Arc::clone(&self.corpus), Arc::clone(&self.view));
         let (request, today) = (request.clone(), self.today);
         let key = self.key.record.number;
         let slice = corpus.export(view, request, today);
@@ -421,7 +426,13 @@ impl ExportRun {
         let key = key.map_err(BrokenOff::NotCharged)?;
         let now = self.service.state.now();
         let valid = key.filter(|key| key.record.is_valid_at(now));
-        valid.ok_or(BrokenOff::KeyEnded)
+        let valid = valid.ok_or(BrokenOff::KeyEnded)?;
+        // What is left was found under the former filter.
+        if valid.record.settings.filter == self.key.record.settings.filter {
+            Ok(valid)
+        } else {
+            Err(BrokenOff::FilterChanged)
+        }
     }
 
     /// Takes room for a slice, retrying while other answers take it all.

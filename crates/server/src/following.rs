@@ -29,22 +29,22 @@ impl Service {
     /// Notices overwritten files of the index, without reading any.
     pub(super) fn look(&self) {
         // An error is met again, and logged, where the index is followed.
-        let _ = self.0.corpus.index().map(Index::look);
+        let _ = self.0.corpus.for_operator().index().map(Index::look);
     }
 
     /// Reloads the index, for as long as it takes to read its new files.
     pub(super) fn follow_index(&self) {
-        let Some(refreshed) = self.0.corpus.index().map(Index::refresh) else {
+        let Some(refreshed) = self.0.corpus.for_operator().index().map(Index::refresh) else {
             return;
         };
         match refreshed {
             Ok(Refreshed::Changed) => {
                 // Releases the previous snapshot now instead of with the next request.
-                let generation = self.0.corpus.view().generation;
+                let generation = self.0.corpus.for_operator().view().generation;
                 tracing::info!(generation, "a new snapshot is served");
             }
             Ok(Refreshed::Replaced) => {
-                let generation = self.0.corpus.view().generation;
+                let generation = self.0.corpus.for_operator().view().generation;
                 tracing::warn!(
                     generation,
                     "the directory holds another index, which is loaded whole and served"
@@ -101,6 +101,6 @@ impl Service {
         let reported = Reported::new(report, known.as_deref());
         shared.following.store(Some(reported.into()));
         // Creates the next view now and releases the previous snapshot.
-        shared.corpus.view();
+        shared.corpus.for_operator().view();
     }
 }

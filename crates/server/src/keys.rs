@@ -1,6 +1,7 @@
 //! API keys: their text form, what is stored of them, and what they permit.
 
 use std::fmt;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,6 +9,7 @@ use sha2::{Digest, Sha256};
 use time::UtcDateTime;
 
 use super::metering::{Counter, Quotas};
+use signaldex::query::KeyFilter;
 
 /// The prefix of every key, so that scanners find leaked keys.
 const PREFIX: &str = "sdx_";
@@ -58,6 +60,8 @@ pub struct NewKey {
     pub burst: u32,
     /// Units per calendar month.
     pub quotas: Quotas,
+    /// Which signals the key may see; `None` for all.
+    pub filter: Option<Arc<KeyFilter>>,
 }
 
 /// A stored key: everything except its secret.
@@ -211,6 +215,7 @@ impl NewKey {
             rate: NewKey::DEFAULT_RATE,
             burst: NewKey::DEFAULT_BURST,
             quotas: Quotas::default(),
+            filter: None,
         }
     }
 }

@@ -45,12 +45,12 @@ pub(super) async fn ready(service: &Arc<ServiceCore>, parts: &Parts) -> Result<A
         }
         return Err(Problem::overloaded(&error));
     }
-    let generation = service.corpus.view().generation;
+    let generation = service.corpus.for_operator().view().generation;
     let following = following
         .as_ref()
         .map(|following| format!(",\"following\":{}", following.json()))
         .unwrap_or_default();
-    let damaged = if service.corpus.is_damaged() {
+    let damaged = if service.corpus.for_operator().is_damaged() {
         ",\"damaged\":true"
     } else {
         ""
@@ -75,10 +75,10 @@ pub(super) fn error(service: &ServiceCore) -> Option<String> {
         return Some("The state cannot be read.".to_owned());
     }
     // Other replicas answer while the file is fetched again. Elsewhere, 503 would refuse what can be answered.
-    if service.following.load().is_some() && service.corpus.is_damaged() {
+    if service.following.load().is_some() && service.corpus.for_operator().is_damaged() {
         return Some("A file of the copy is damaged, and is fetched again.".to_owned());
     }
-    service.corpus.error()
+    service.corpus.for_operator().error()
 }
 
 pub(super) fn openapi(parts: &Parts) -> Result<Answer, Problem> {

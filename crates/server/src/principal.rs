@@ -1,7 +1,10 @@
 //! Senders that the host has authenticated itself, by a session, a certificate or its own tokens.
 
+use std::sync::Arc;
+
 use super::keys::{NewKey, Scopes};
 use super::metering::Quotas;
+use signaldex::query::KeyFilter;
 
 /// A sender that the host has authenticated, with its permissions.
 ///
@@ -56,6 +59,21 @@ impl Principal {
     /// Sets the monthly quotas.
     pub fn quotas(mut self, quotas: Quotas) -> Principal {
         self.settings.quotas = quotas;
+        self
+    }
+
+    /// Which signals the sender may see; all by default.
+    ///
+    /// ```
+    /// use signaldex::query::KeyFilter;
+    /// use signaldex_server::Principal;
+    ///
+    /// let filter = KeyFilter::parse(["country=Germany"], [])?;
+    /// let principal = Principal::new("tenant-7").filter(filter);
+    /// # Ok::<(), signaldex::query::InvalidKeyFilter>(())
+    /// ```
+    pub fn filter(mut self, filter: KeyFilter) -> Principal {
+        self.settings.filter = Some(Arc::new(filter));
         self
     }
 

@@ -12,7 +12,7 @@ use super::problem::{Problem, ProblemCode};
 use super::service::ServiceCore;
 use super::state::{ExportName, KeptFull, NewReplay, StoredReplay};
 use super::{charging, etag};
-use signaldex::query::{ErrorCode, ParameterError};
+use signaldex::query::{ErrorCode, KeyFilter, ParameterError};
 
 /// The header that carries an idempotency key.
 pub(crate) const HEADER: &str = "idempotency-key";
@@ -62,6 +62,13 @@ pub(crate) fn parameters_of(parts: &[&[u8]]) -> [u8; 32] {
     hash.finalize().into()
 }
 
+/// The hash of a request's parameters under the filter of its key: another filter makes another request of it.
+fn within(filter: Option<&KeyFilter>, parameters: [u8; 32]) -> [u8; 32] {
+    filter.map_or(parameters, |filter| {
+        parameters_of(&[&parameters, filter.fingerprint().as_bytes()])
+    })
+}
+
 /// The idempotency key of a metered request, with the hash of its parameters.
 pub(super) struct Replay {
     pub(super) name: String,
@@ -108,7 +115,7 @@ impl Replay {
         let name = name.filter(|_| !call.is_head() && call.key.is_metered);
         Ok(name.map(|name| Replay {
             name,
-            parameters: parameters(),
+            parameters: within(call.filter(), parameters()),
         }))
     }
 

@@ -17,7 +17,9 @@ use super::unsent::Room;
 use crate::corpus::{CorpusView, QueryKind, RenderedPage};
 use signaldex::json::{Data, Rendering, SearchData};
 use signaldex::query::limits::PAGE_BYTES_MAX;
-use signaldex::query::{Cursor, ErrorCode, Parameter, ParameterError, Start};
+use signaldex::query::{
+    Cursor, ErrorCode, InvalidQuery, Parameter, ParameterError, ParameterSet, QueryBuilder, Start,
+};
 use signaldex::{Filter, Query};
 
 /// A page before it is charged.
@@ -44,18 +46,27 @@ struct SearchCall<'a> {
     rendering: Rendering,
 }
 
+/// The query of a request, whose cursor is bound to the key's filter.
+pub(super) fn parse(call: &Call<'_>) -> Result<Query, InvalidQuery> {
+    let (builder, []) = QueryBuilder::from_query_string(call.query(), ParameterSet::SEARCH, []);
+    builder.for_key(call.filter()).build()
+}
+
 pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
-    let query = Arc::new(Query::from_query_string(call.query())?);
+    let query = Arc::new(parse(call)?);
     let parameters = || replay::parameters_of(&[query.fingerprint().as_bytes()]);
     let (replay, guard) = match Attempt::begin(call, parameters).await? {
         Attempt::Repeated(answer) => {
-            let view = call.service.corpus.view();
-            // Only pages that were charged are kept, so something was found.
-            return Ok(answer.hinted(hints::find(call, &view, &query, false).await));
+            // Only pages that were charged are kept, so something was found. They are answered from a damaged index, too.
+            let hints = match call.trusted_view() {
+                Ok(view) => hints::find(call, &view, &query, false).await,
+                Err(_) => Vec::new(),
+            };
+            return Ok(answer.hinted(hints));
         }
         Attempt::First(replay, guard) => (replay, guard),
     };
-    let view = call.service.corpus.trusted_view()?;
+    let view = call.trusted_view()?;
     let search = SearchCall {
         call,
         view: &view,

@@ -26,7 +26,7 @@ use super::query_pool::QueryPool;
 use super::slow::SlowQueries;
 use super::state::{ChargeWriter, Readers, State, StateError};
 use super::unsent::{Room, Unsent};
-use crate::corpus::{Corpus, LocalCorpus};
+use crate::corpus::{Corpus, LocalCorpus, WholeCorpus};
 use signaldex::Index;
 
 /// The source of today's date. Each request reads it once.
@@ -57,7 +57,7 @@ pub enum Today {
 pub struct Service(pub(super) Arc<ServiceCore>);
 
 pub(super) struct ServiceCore {
-    pub(super) corpus: Arc<dyn Corpus>,
+    pub(super) corpus: WholeCorpus,
     pub(super) state: State,
     pub(super) writer: ChargeWriter,
     pub(super) readers: Readers,
@@ -116,7 +116,7 @@ impl Service {
         let readers = Readers::start()?;
         let keyring = Keyring::read(&state)?;
         Ok(Service(Arc::new(ServiceCore {
-            corpus,
+            corpus: WholeCorpus::new(corpus),
             state,
             writer,
             readers,
@@ -227,7 +227,7 @@ impl Service {
         shared
             .metrics
             .generation
-            .set(shared.corpus.view().generation);
+            .set(shared.corpus.for_operator().view().generation);
         shared
             .metrics
             .charge_queue
@@ -240,10 +240,10 @@ impl Service {
             .metrics
             .exports_under_way
             .set(i64::try_from(shared.exports.count()).unwrap_or(i64::MAX));
-        let is_damaged = shared.corpus.is_damaged();
+        let is_damaged = shared.corpus.for_operator().is_damaged();
         shared.metrics.index_damaged.set(is_damaged.into());
         shared.metrics.unsent_bytes.set(shared.unsent.bytes());
-        if let Some(cluster) = shared.corpus.cluster() {
+        if let Some(cluster) = shared.corpus.for_operator().cluster() {
             shared.metrics.of_cluster(&cluster);
         }
         for counter in Counter::ALL

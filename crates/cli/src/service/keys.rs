@@ -2,8 +2,11 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
+use signaldex::Filter;
+use signaldex::query::KeyFilter;
 use signaldex_server::{KeyRecord, NewKey, Quotas, Scopes, State};
 use time::format_description::well_known::Rfc3339;
 use time::{Date, OffsetDateTime, UtcDateTime};
@@ -55,6 +58,8 @@ pub(crate) struct Create {
     /// Counts, filter options and aggregates a calendar month, which are not billed
     #[arg(long, value_name = "N")]
     quota_free_answers: Option<u64>,
+    #[command(flatten)]
+    visible: VisibleSignals,
 }
 
 /// List the keys as JSON, without secrets
@@ -100,6 +105,20 @@ pub(crate) struct Edit {
     /// Counts, filter options and aggregates a calendar month, or none
     #[arg(long, value_name = "N", value_parser = parse_quota)]
     quota_free_answers: Option<Setting<u64>>,
+    #[command(flatten)]
+    visible: VisibleSignals,
+}
+
+/// Which signals a key sees.
+#[derive(Debug, clap::Args)]
+struct VisibleSignals {
+    /// A query string that selects signals the key sees, such as country=Germany; repeated, any of them selects. By default it
+    /// sees all. none removes all filters
+    #[arg(long = "filter", value_name = "QUERY")]
+    filters: Option<Vec<String>>,
+    /// A query string that selects signals the key does not see; may be repeated. none removes all exceptions
+    #[arg(long = "except", value_name = "QUERY")]
+    exceptions: Option<Vec<String>>,
 }
 
 /// An optional setting that can be removed.
@@ -192,6 +211,7 @@ impl Create {
                 companies: self.quota_companies,
                 free_answers: self.quota_free_answers,
             },
+            filter: self.visible.edit(None)?,
         };
         let (record, key) = self.state.open()?.create_key(&new)?;
         let created = json!({"id": record.id, "key": key.as_str()});
@@ -223,14 +243,22 @@ impl Edit {
     fn run(self) -> Result<(), Failure> {
         let state = self.state.open_existing()?;
         let id = self.id.clone();
-        let edited = state.edit_key(&id, |settings| self.apply(settings))?;
+        let mut fault = None;
+        let edited = state.edit_key(&id, |settings| {
+            fault = self.apply(settings).err();
+        })?;
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
         match edited {
             Some(record) => source::print_json(&line(&record)),
             None => Err(no_key(&id)),
         }
     }
 
-    fn apply(self, settings: &mut NewKey) {
+    /// Applies what was given, or nothing if a part of it is refused.
+    fn apply(self, settings: &mut NewKey) -> Result<(), Failure> {
+        settings.filter = self.visible.edit(settings.filter.as_deref())?;
         if let Some(name) = self.name {
             settings.name = name;
         }
@@ -253,6 +281,21 @@ impl Edit {
                 *quota = number;
             }
         }
+        Ok(())
+    }
+}
+
+impl VisibleSignals {
+    /// What becomes of a key's filter.
+    fn edit(&self, former: Option<&KeyFilter>) -> Result<Option<Arc<KeyFilter>>, Failure> {
+        let [filters, exceptions] = [&self.filters, &self.exceptions].map(|texts| {
+            let texts = texts.as_ref()?.iter().map(String::as_str);
+            let texts: Vec<&str> = texts.collect();
+            Some(if texts == ["none"] { Vec::new() } else { texts })
+        });
+        let edited = KeyFilter::edited(former, filters.as_deref(), exceptions.as_deref());
+        let edited = edited.map_err(|invalid| Failure::from(invalid.to_string()))?;
+        Ok(edited.map(Arc::new))
     }
 }
 
@@ -321,7 +364,15 @@ fn line(key: &KeyRecord) -> Value {
         "quotaActivities": settings.quotas.activities,
         "quotaCompanies": settings.quotas.companies,
         "quotaFreeAnswers": settings.quotas.free_answers,
+        "filters": texts(settings.filter.as_ref().map(|filter| filter.filters())),
+        "exceptions": texts(settings.filter.as_ref().map(|filter| filter.exceptions())),
     })
+}
+
+/// Filters as canonical query strings.
+fn texts(filters: Option<&[Filter]>) -> Vec<String> {
+    let filters = filters.unwrap_or_default().iter();
+    filters.map(ToString::to_string).collect()
 }
 
 fn instant(instant: Option<UtcDateTime>) -> Option<String> {

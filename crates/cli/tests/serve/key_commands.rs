@@ -73,6 +73,74 @@ fn an_edited_key_is_followed_by_a_running_service() {
 }
 
 #[test]
+fn filters_of_a_key_are_replaced_removed_and_refused_with_every_fault() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let (service, address, _errors) = serve(&state, &[]);
+    let running = Running { service, address };
+    let arguments = [
+        "keys",
+        "create",
+        "--filter",
+        "country=GERMANY",
+        "--except",
+        "categories=hiring",
+    ];
+    let created = json(&run(&state, &arguments));
+    let text = |name: &str| created[name].as_str().expect("text").to_owned();
+    let (id, key) = (text("id"), text("key"));
+    let counted = |expected: &str| {
+        let started = Instant::now();
+        loop {
+            let answer = ask(running.address, "/api/v1/signals?countOnly=true", &key).json();
+            let count = answer["data"]["count"].to_string();
+            if count == expected || started.elapsed() > TIMEOUT {
+                return count;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    let whole = json(&run(&state, &["keys", "create"]));
+    let whole = whole["key"].as_str().expect("text");
+    let count_of = |query: &str| {
+        let target = format!("/api/v1/signals?countOnly=true&{query}");
+        ask(running.address, &target, whole).json()["data"]["count"]
+            .as_u64()
+            .expect("a count")
+    };
+    let german = count_of("country=Germany");
+    let hidden = count_of("country=Germany&categories=hiring");
+    let expected = (german - hidden).to_string();
+    assert_eq!(counted(&expected), expected);
+    let edit = |arguments: &[&str]| run(&state, &[&["keys", "edit", &id], arguments].concat());
+    let edited = json(&edit(&["--except", "none"]));
+    assert_eq!(edited["filters"], serde_json::json!(["country=germany"]));
+    assert_eq!(edited["exceptions"], serde_json::json!([]));
+    assert_eq!(counted(&german.to_string()), german.to_string());
+    let refused = edit(&[
+        "--name",
+        "other",
+        "--filter",
+        "contry=Japan&limit=5",
+        "--except",
+        "",
+    ]);
+    assert_eq!(refused.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    for part in [
+        "filter 1: ",
+        "did you mean country?",
+        "limit",
+        "exception 1 is empty",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let listed = json(&run(&state, &["keys", "list"]));
+    assert_eq!(listed[0]["name"], "unnamed", "nothing was edited");
+    assert_eq!(listed[1]["filters"], serde_json::json!([]));
+}
+
+#[test]
 fn a_rotated_key_keeps_its_id_and_usage_and_ends_its_old_secret() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = directory.path().join("state.db");

@@ -106,7 +106,7 @@ fn link(kind: QueryKind, text: &QueryText) -> String {
 fn plan(admin: &Admin, query: &SlowQuery) -> Result<Option<SlowPlan>, signaldex::Error> {
     let service = &admin.0.service.0;
     // A node of a cluster has no plan of the whole to show.
-    let Some(index) = service.corpus.index() else {
+    let Some(index) = service.corpus.for_operator().index() else {
         return Ok(None);
     };
     let planned = planned(&index.snapshot(), query, service.today());

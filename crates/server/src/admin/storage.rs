@@ -65,7 +65,7 @@ struct SectionSize {
 }
 
 pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
-    let corpus = &admin.0.service.0.corpus;
+    let corpus = admin.0.service.0.corpus.for_operator();
     let index = corpus.index();
     let cluster = corpus.cluster().unwrap_or_default();
     let page = StoragePage {
@@ -107,9 +107,9 @@ fn index_facts(admin: &Admin, index: &Index) -> Result<Vec<Fact>, signaldex::Err
 /// What a node knows of a corpus that it has only a part of.
 fn cluster_facts(admin: &Admin) -> Vec<Fact> {
     let service = &admin.0.service.0;
-    let generation = figures::grouped(service.corpus.view().generation);
+    let generation = figures::grouped(service.corpus.for_operator().view().generation);
     let part = "of the cluster; this node holds part of the corpus";
-    let state = match service.corpus.error() {
+    let state = match service.corpus.for_operator().error() {
         Some(error) => Fact::new("State", "incomplete", error),
         None => Fact::new("State", "complete", ""),
     };
@@ -124,7 +124,7 @@ fn cluster_facts(admin: &Admin) -> Vec<Fact> {
         state,
         Fact::new("Following the store", following, note),
     ];
-    if let Some(cluster) = service.corpus.cluster() {
+    if let Some(cluster) = service.corpus.for_operator().cluster() {
         facts.push(questions(&cluster));
         if let Some(reason) = cluster.certificate_error {
             facts.push(Fact::new("Certificate", "the former one", reason));

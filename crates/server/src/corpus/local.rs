@@ -9,7 +9,7 @@ use time::Date;
 use signaldex::json::{
     ChangesAnswer, CompaniesAnswer, CompanyDetail, Data, Rendering, SearchAnswer, SignalDetail,
 };
-use signaldex::query::{CompanyQuery, Facet, InvalidQuery, SortKey};
+use signaldex::query::{CompanyQuery, Facet, InvalidQuery, KeyFilter, SortKey};
 use signaldex::{
     AggregateQuery, Aggregates, Change, Cost, Error, ErrorKind, FacetQuery, Facets, Filter, Index,
     PositionError, Query, Result, SignalId, Snapshot,
@@ -55,6 +55,19 @@ impl Corpus for LocalCorpus {
         let view = self.view();
         view.snapshot().map_err(Unanswered::Failed)?;
         Ok(view)
+    }
+
+    fn narrowed(
+        &self,
+        at: &Arc<CorpusView>,
+        filter: &Arc<KeyFilter>,
+        today: Date,
+    ) -> Result<Arc<CorpusView>, Unanswered> {
+        let narrowed = at
+            .snapshot()
+            .and_then(|whole| whole.narrowed(filter, today));
+        let view = CorpusView::narrowed(narrowed.map_err(Unanswered::Failed)?, filter, today);
+        Ok(Arc::new(view))
     }
 
     fn page(

@@ -194,7 +194,7 @@ fn errors_of(tool: Tool, query: &str) -> Vec<ParameterError> {
         Tool::Options => options::parse(query).err(),
         Tool::Changes => changes::parse(query).err(),
         Tool::Aggregate => aggregates::parse(query).err(),
-        Tool::Companies => companies::parse(query).err(),
+        Tool::Companies => companies::parse(query, None).err(),
         Tool::Signal | Tool::Company => None,
     };
     invalid.map_or(Vec::new(), |invalid| invalid.errors().to_vec())

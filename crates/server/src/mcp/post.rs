@@ -29,7 +29,6 @@ use crate::limits::{MCP_DRAIN_TIME, MCP_DRAINED_BYTES_MAX, MCP_MESSAGE_BYTES_MAX
 use crate::problem::Problem;
 use crate::service::ServiceCore;
 use crate::{aggregates, changes, charging, companies, details, hints, options, request, search};
-use signaldex::Query;
 use signaldex::json::Rendering;
 
 type Headers = Vec<(HeaderName, HeaderValue)>;
@@ -288,8 +287,8 @@ async fn find(
     let answer = match tool {
         Tool::Search => search::page_or_count(call).await,
         Tool::Count => {
-            let query = Arc::new(Query::from_query_string(call.query())?);
-            let view = call.service.corpus.trusted_view()?;
+            let query = Arc::new(search::parse(call)?);
+            let view = call.trusted_view()?;
             let count = search::count(call, &view, query.filter()).await?;
             let hints = hints::find(call, &view, &query, count == 0).await;
             return Ok((EndpointResult::Count(count), hints, Price::FREE));

@@ -200,7 +200,7 @@ impl Stdio {
                 aggregates::body(&query, &found?)
             }
             Tool::Companies => {
-                let query = Arc::new(companies::parse(&target.query)?);
+                let query = Arc::new(companies::parse(&target.query, None)?);
                 if query.count_only() {
                     let counts = companies::counts(corpus, view, Arc::clone(&query), today);
                     companies::count_body(&query, &now(counts)?)?

@@ -135,7 +135,7 @@ impl State {
             let mut statement = connection.prepare(&sql)?;
             let keys = statement.query_map(known, |row| {
                 let (_, key) = self.with_trial(read(row)?);
-                Ok((key, counts(row, 15)?))
+                Ok((key, counts(row, COLUMNS.split(',').count())?))
             })?;
             Ok(KeyPage {
                 keys: keys.collect::<rusqlite::Result<_>>()?,

@@ -1,8 +1,8 @@
 //! Keys in the state file.
 
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
-use rusqlite::types::Value;
+use rusqlite::types::{Type, Value};
 use rusqlite::{OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
 use time::UtcDateTime;
 
@@ -10,22 +10,23 @@ use super::number::number;
 use super::{State, StateError};
 use crate::keys::{self, ApiKey, KeyHash, KeyRecord, NewKey, Scopes};
 use crate::metering::Quotas;
+use signaldex::query::KeyFilter;
 
 /// The columns of a key, in the order of [`read`].
 pub(super) const COLUMNS: &str = "number, id, name, scopes, created_at, expires_at, revoked_at, rate, burst, \
                        quota_signals, quota_activities, quota_companies, hash, quota_free_answers, \
-                       hint";
+                       hint, key_filter";
 
 /// The columns of a key's settings, in the order of [`stored_settings`].
 const SETTINGS: &str = "name, scopes, expires_at, rate, burst, quota_signals, quota_activities, \
-                        quota_companies, quota_free_answers";
+                        quota_companies, quota_free_answers, key_filter";
 /// The inserted value of each of these columns.
 const EXCLUDED_SETTINGS: &str = "excluded.name, excluded.scopes, excluded.expires_at, \
                                  excluded.rate, excluded.burst, excluded.quota_signals, \
                                  excluded.quota_activities, excluded.quota_companies, \
-                                 excluded.quota_free_answers";
+                                 excluded.quota_free_answers, excluded.key_filter";
 /// A placeholder for each of these columns.
-const SETTINGS_PARAMETERS: &str = "?, ?, ?, ?, ?, ?, ?, ?, ?";
+const SETTINGS_PARAMETERS: &str = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?";
 
 /// The id of the trial key. Its row only names its usage: it is revoked from the start, and no key has its
 /// hash.
@@ -363,7 +364,7 @@ fn check(new: &NewKey) -> Result<(), StateError> {
 }
 
 /// The values of the columns in [`SETTINGS`].
-fn stored_settings(settings: &NewKey) -> [Value; 9] {
+fn stored_settings(settings: &NewKey) -> [Value; 10] {
     let quotas = &settings.quotas;
     [
         settings.name.clone().into(),
@@ -375,6 +376,7 @@ fn stored_settings(settings: &NewKey) -> [Value; 9] {
         stored_quota(quotas.activities).into(),
         stored_quota(quotas.companies).into(),
         stored_quota(quotas.free_answers).into(),
+        settings.filter.as_ref().map(ToString::to_string).into(),
     ]
 }
 
@@ -401,6 +403,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(KeyHash, KeyRecord)> {
             companies: quota(11)?,
             free_answers: quota(13)?,
         },
+        filter: filter(row.get(15)?)?,
     };
     let record = KeyRecord {
         number: row.get(0)?,
@@ -411,6 +414,15 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(KeyHash, KeyRecord)> {
         revoked_at: instant(row.get(6)?),
     };
     Ok((KeyHash(row.get(12)?), record))
+}
+
+/// A stored filter. One that cannot be read is an error: without it the key would see everything.
+fn filter(text: Option<String>) -> rusqlite::Result<Option<Arc<KeyFilter>>> {
+    let parsed = text.map(|text| text.parse::<KeyFilter>());
+    let filter = parsed.transpose().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(15, Type::Text, Box::new(error))
+    })?;
+    Ok(filter.map(Arc::new))
 }
 
 fn instant(seconds: Option<i64>) -> Option<UtcDateTime> {

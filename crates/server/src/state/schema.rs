@@ -50,7 +50,8 @@ const SCHEMA: &str = "
         quota_activities INTEGER,
         quota_companies INTEGER,
         quota_free_answers INTEGER,
-        hint TEXT
+        hint TEXT,
+        key_filter TEXT
     ) STRICT;
     CREATE TABLE key_changes (count INTEGER NOT NULL) STRICT;
     INSERT INTO key_changes VALUES (0);

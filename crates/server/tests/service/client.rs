@@ -28,6 +28,11 @@ impl Response {
         known.map(|(_, value)| value.as_str())
     }
 
+    /// Every header.
+    pub(crate) fn headers(&self) -> &[(String, String)] {
+        &self.headers
+    }
+
     /// The values of every header of a name.
     pub(crate) fn headers_named(&self, name: &str) -> Vec<&str> {
         let headers = self.headers.iter();

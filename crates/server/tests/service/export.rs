@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use signaldex::query::Order;
+use signaldex::query::{KeyFilter, Order};
 use signaldex::{Filter, Index, Signal, SignalId, json};
 use signaldex_server::{KeyRecord, NewKey, Quotas};
 use time::macros::date;
@@ -330,6 +330,22 @@ fn an_export_of_a_key_that_is_revoked_is_broken_off() {
     let state = fixture.state();
     let KeyRecord { id, .. } = &state.keys().expect("keys")[0];
     state.revoke_key(id).expect("revoked");
+    thread::sleep(Duration::from_secs(3));
+    let answer = client::parse(&client::read_to_end(&mut socket));
+    assert!(!answer.is_whole);
+    fixture.note(fixture.recorded());
+}
+
+#[test]
+fn an_export_of_a_key_whose_filter_is_edited_is_broken_off() {
+    let (fixture, _) = exporting_large(None);
+    let mut socket = begin(&fixture, "", &[]);
+    stalled(&fixture);
+    let state = fixture.state();
+    let KeyRecord { id, .. } = &state.keys().expect("keys")[0];
+    let filter = KeyFilter::parse(["q=moves"], []).expect("a valid filter");
+    let edited = state.edit_key(id, |key| key.filter = Some(filter.into()));
+    edited.expect("edited");
     thread::sleep(Duration::from_secs(3));
     let answer = client::parse(&client::read_to_end(&mut socket));
     assert!(!answer.is_whole);

@@ -27,6 +27,7 @@ mod hostile;
 mod index_faults;
 mod index_files;
 mod kept;
+mod key_filters;
 mod key_pages;
 mod large_pages;
 mod large_signals;

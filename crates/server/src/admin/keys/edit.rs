@@ -26,6 +26,8 @@ struct EditPage<'a> {
     created: String,
     /// When the key was revoked, if it was.
     revoked: Option<String>,
+    /// What it sees now, if it has a filter.
+    visible: Option<String>,
     is_trial: bool,
     is_saved: bool,
 }
@@ -47,7 +49,7 @@ pub(in crate::admin) fn save(admin: &Admin, visit: &Visit) -> PageResult {
         return not_found(visit);
     };
     let now = admin.0.service.0.state.now();
-    let new = match fields::read(&visit.form, now, key.settings.expires_at) {
+    let new = match fields::read(&visit.form, now, Some(&key.settings)) {
         Ok(new) => new,
         Err(errors) => {
             let fields = KeyFields::typed(&visit.form, errors);
@@ -94,6 +96,19 @@ fn not_found(visit: &Visit) -> PageResult {
     layout::message_of(visit, StatusCode::NOT_FOUND, "Key not found", text)
 }
 
+/// What a key with a filter sees now, in words.
+fn visible(admin: &Admin, key: &KeyRecord) -> Option<String> {
+    let (filter, service) = (key.settings.filter.as_ref()?, &admin.0.service.0);
+    let whole = service.corpus.for_operator().index()?.snapshot();
+    let narrowed = whole.narrowed(filter, service.today()).ok()?;
+    let counts = [narrowed.signal_count(), whole.signal_count()].map(figures::grouped);
+    let companies = figures::grouped(narrowed.company_count().ok()?);
+    Some(format!(
+        "{} of {} signals, of {companies} companies",
+        counts[0], counts[1]
+    ))
+}
+
 fn show(
     admin: &Admin,
     visit: &Visit,
@@ -110,6 +125,7 @@ fn show(
         status: KeyStatus::of(key, admin.0.service.0.state.now()),
         created: figures::instant(key.created_at),
         revoked: key.revoked_at.map(figures::instant),
+        visible: visible(admin, key),
         is_trial: key.is_trial(),
         is_saved,
     };

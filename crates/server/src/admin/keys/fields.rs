@@ -1,5 +1,7 @@
 //! The form fields of a key's settings: values, validation and errors.
 
+use std::sync::Arc;
+
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{Date, UtcDateTime};
@@ -8,6 +10,8 @@ use crate::admin::figures;
 use crate::admin::form::FormData;
 use crate::keys::{NameError, NewKey, Scope, Scopes, check_name};
 use crate::metering::Quotas;
+use signaldex::Filter;
+use signaldex::query::KeyFilter;
 
 /// An error of a form field.
 pub(super) struct KeyFieldError {
@@ -29,7 +33,7 @@ pub(super) struct ScopeChoice {
 }
 
 /// The text fields.
-const TEXTS: [&str; 8] = [
+const TEXTS: [&str; 10] = [
     "name",
     "rate",
     "burst",
@@ -38,7 +42,13 @@ const TEXTS: [&str; 8] = [
     "quota_activities",
     "quota_companies",
     "quota_free_answers",
+    FILTERS,
+    EXCEPTIONS,
 ];
+
+/// The fields with a filter or an exception a line.
+const FILTERS: &str = "filters";
+const EXCEPTIONS: &str = "exceptions";
 
 impl KeyFields {
     /// The defaults for a new key.
@@ -60,6 +70,8 @@ impl KeyFields {
             quota(quotas.activities),
             quota(quotas.companies),
             quota(quotas.free_answers),
+            lines(settings.filter.as_ref().map(|filter| filter.filters())),
+            lines(settings.filter.as_ref().map(|filter| filter.exceptions())),
         ];
         KeyFields {
             values: TEXTS.into_iter().zip(values).collect(),
@@ -91,6 +103,12 @@ impl KeyFields {
     }
 }
 
+/// The text of a field with a filter a line.
+fn lines(filters: Option<&[Filter]>) -> String {
+    let lines = filters.unwrap_or_default().iter().map(ToString::to_string);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 fn scopes(is_chosen: impl Fn(Scope) -> bool) -> Vec<ScopeChoice> {
     let choice = |scope: Scope| ScopeChoice {
         name: scope.as_str(),
@@ -107,8 +125,10 @@ fn scopes(is_chosen: impl Fn(Scope) -> bool) -> Vec<ScopeChoice> {
 pub(super) fn read(
     form: &FormData,
     now: UtcDateTime,
-    present_end: Option<UtcDateTime>,
+    present: Option<&NewKey>,
 ) -> Result<NewKey, Vec<KeyFieldError>> {
+    let present_end = present.and_then(|present| present.expires_at);
+    let former = present.and_then(|present| present.filter.as_deref());
     let mut reading = Reading {
         form,
         errors: Vec::new(),
@@ -125,6 +145,7 @@ pub(super) fn read(
             companies: reading.quota("quota_companies"),
             free_answers: reading.quota("quota_free_answers"),
         },
+        filter: reading.filter(former),
     };
     if reading.errors.is_empty() {
         Ok(new)
@@ -187,6 +208,29 @@ impl Reading<'_> {
             return None;
         }
         Some(end)
+    }
+
+    /// The filters and exceptions, one a line; each fault is told at the field that it is of.
+    fn filter(&mut self, former: Option<&KeyFilter>) -> Option<Arc<KeyFilter>> {
+        let form = self.form;
+        let [filters, exceptions] = [FILTERS, EXCEPTIONS].map(|field| {
+            let lines = form.value(field).lines().map(str::trim);
+            lines.filter(|line| !line.is_empty()).collect::<Vec<_>>()
+        });
+        let edited = KeyFilter::edited(former, Some(&filters), Some(&exceptions));
+        let invalid = match edited {
+            Ok(filter) => return filter.map(Arc::new),
+            Err(invalid) => invalid,
+        };
+        for (field, name) in [(FILTERS, "filter"), (EXCEPTIONS, "exception")] {
+            let faults = invalid.faults().iter();
+            let faults = faults.filter(|fault| fault.which.starts_with(name));
+            let texts: Vec<String> = faults.map(ToString::to_string).collect();
+            if !texts.is_empty() {
+                self.error(field, texts.join("\n"));
+            }
+        }
+        None
     }
 
     fn at_least_one(&mut self, field: &'static str) -> u32 {

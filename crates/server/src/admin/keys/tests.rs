@@ -43,6 +43,43 @@ fn every_error_is_named_at_once() {
 fn an_end_that_has_passed_may_stay() {
     let form = "name=a&scope=signals:read&rate=1&burst=1&expires=2001-01-01";
     let end = UtcDateTime::from_unix_timestamp(978_350_400).expect("an instant");
-    let read = fields::read(&FormData::parse(form.as_bytes()), noon(), Some(end));
+    let present = NewKey {
+        expires_at: Some(end),
+        ..NewKey::named("a")
+    };
+    let read = fields::read(&FormData::parse(form.as_bytes()), noon(), Some(&present));
     assert_eq!(read.ok().and_then(|new| new.expires_at), Some(end));
+}
+
+#[test]
+fn filters_stand_one_a_line_and_every_fault_is_told() {
+    let form = |filters: &str, exceptions: &str| {
+        let form = [
+            ("name", "a"),
+            ("scope", "signals:read"),
+            ("rate", "1"),
+            ("burst", "1"),
+            ("filters", filters),
+            ("exceptions", exceptions),
+        ];
+        let owned = form.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        fields::read(&FormData::of(owned), noon(), None)
+    };
+    let new = form("country=Japan\r\n\r\n days=7 ", "q=layoffs").ok();
+    let filter = new.and_then(|new| new.filter).expect("a filter");
+    assert_eq!((filter.filters().len(), filter.exceptions().len()), (2, 1));
+    let errors = form("contry=Japan\nlimit=5", "days=8").expect_err("faults");
+    let fields = fields::KeyFields::typed(&FormData::default(), errors);
+    let told = fields.error("filters");
+    assert!(
+        told.contains("filter 1: ") && told.contains("\nfilter 2: "),
+        "{told}"
+    );
+    assert!(
+        fields
+            .error("exceptions")
+            .starts_with("exception 1: days is ")
+    );
+    let none = form("", " ").ok().expect("a key without a filter");
+    assert_eq!(none.filter, None);
 }

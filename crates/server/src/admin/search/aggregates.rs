@@ -45,7 +45,7 @@ struct AmountRow {
 
 pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let service = &admin.0.service.0;
-    let Some(index) = service.corpus.index() else {
+    let Some(index) = service.corpus.for_operator().index() else {
         return no_index(visit, "Figures");
     };
     let text = QueryText::of(&FormData::parse(visit.query.as_bytes()));

@@ -105,7 +105,7 @@ fn found(
     answer: impl FnOnce(&Arc<Snapshot>, &Query, Date) -> PageResult,
 ) -> PageResult {
     let service = &admin.0.service.0;
-    let Some(index) = service.corpus.index() else {
+    let Some(index) = service.corpus.for_operator().index() else {
         return messages::no_index(visit, "Search");
     };
     match Query::from_query_string(&visit.query) {

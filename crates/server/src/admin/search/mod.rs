@@ -107,7 +107,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
         }
     };
     let service = &admin.0.service.0;
-    let Some(index) = service.corpus.index() else {
+    let Some(index) = service.corpus.for_operator().index() else {
         return no_index(visit, "Search");
     };
     let (snapshot, today) = (index.snapshot(), service.today());

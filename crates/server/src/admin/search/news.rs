@@ -55,7 +55,7 @@ struct News {
 
 pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let service = &admin.0.service.0;
-    let Some(index) = service.corpus.index() else {
+    let Some(index) = service.corpus.for_operator().index() else {
         return no_index(visit, "What is new");
     };
     let form = FormData::parse(visit.query.as_bytes());

@@ -54,7 +54,7 @@ struct RecordFact {
 }
 
 pub(in crate::admin) fn signal(admin: &Admin, visit: &Visit) -> PageResult {
-    let Some(index) = admin.0.service.0.corpus.index() else {
+    let Some(index) = admin.0.service.0.corpus.for_operator().index() else {
         return no_index(visit, "Signal");
     };
     let id: Option<SignalId> = last_segment(visit).parse().ok();
@@ -82,7 +82,7 @@ pub(in crate::admin) fn signal(admin: &Admin, visit: &Visit) -> PageResult {
 
 pub(in crate::admin) fn company(admin: &Admin, visit: &Visit) -> PageResult {
     let service = &admin.0.service.0;
-    let Some(index) = service.corpus.index() else {
+    let Some(index) = service.corpus.for_operator().index() else {
         return no_index(visit, "Company");
     };
     let slug = last_segment(visit);

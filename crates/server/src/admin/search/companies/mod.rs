@@ -68,7 +68,7 @@ struct CompanyResults {
 
 pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let service = &admin.0.service.0;
-    let Some(index) = service.corpus.index() else {
+    let Some(index) = service.corpus.for_operator().index() else {
         return no_index(visit, "Companies");
     };
     let sent = SentQuery::of(&FormData::parse(visit.query.as_bytes()));
