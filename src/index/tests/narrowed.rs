@@ -170,7 +170,11 @@ fn each_answer_is_that_of_an_index_of_what_is_visible() {
         for step in 0..6 {
             let (name, strategies) = *random.pick(&strategies);
             let snapshot = changing.index.snapshot();
-            assert_eq!(Model::of(&snapshot).expect(WHOLE), changing.model, "seed {seed}");
+            assert_eq!(
+                Model::of(&snapshot).expect(WHOLE),
+                changing.model,
+                "seed {seed}"
+            );
             let narrowed = snapshot.narrowed(&key, TODAY).expect(WHOLE);
             let (seen, context) = (
                 visible(&changing.model, &key),
