@@ -7,5 +7,5 @@ mod refusals;
 
 #[path = "../../../cli/src/service/sql_nodes.rs"]
 mod sql_nodes;
-#[path = "../../../sql/tests/statements.rs"]
+#[path = "../../../sql/tests/statements/mod.rs"]
 mod statements;

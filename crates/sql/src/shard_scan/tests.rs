@@ -61,6 +61,9 @@ fn what_is_written_is_read() {
     }
 }
 
+/// A change that makes a message malformed, and what the error names.
+type Refused = (fn(&mut ScanMessage), &'static str);
+
 #[test]
 fn what_nobody_writes_is_refused() {
     let message = |change: fn(&mut ScanMessage)| {
@@ -70,7 +73,7 @@ fn what_nobody_writes_is_refused() {
         let read = ShardScan::from_bytes(&message.encode_to_vec());
         read.expect_err("it is malformed").to_string()
     };
-    let refused: [(fn(&mut ScanMessage), &str); 9] = [
+    let refused: [Refused; 9] = [
         (|message| message.kind = None, "kind"),
         (|message| message.kind = Some(5), "kind"),
         (|message| message.columns.clear(), "columns"),

@@ -9,7 +9,7 @@ mod output;
 mod plans;
 mod refusals;
 
-#[path = "../statements.rs"]
+#[path = "../statements/mod.rs"]
 mod statements;
 
 #[path = "../../../../tests/engine/awkward.rs"]
