@@ -10,8 +10,9 @@ use roaring::RoaringBitmap;
 use time::Date;
 
 use super::Index;
+use super::company_ranks::CompanyRanks;
 use super::live::SegmentHandle;
-use super::narrowings::{KnownDeletions, NarrowingKey};
+use super::narrowings::{KnownDeletions, NarrowedSnapshot, NarrowingKey};
 use super::snapshot::Snapshot;
 use crate::Result;
 use crate::digest::Digest;
@@ -35,9 +36,10 @@ impl Snapshot {
     /// let snapshot = sample::index()?.snapshot();
     /// let filter = KeyFilter::parse(["country=Germany"], ["categories=hiring"])?;
     /// let narrowed = snapshot.narrowed(&filter, sample::AS_OF)?;
-    /// let count = |text| snapshot.count(&Filter::from_query_string(text)?, sample::AS_OF).map_err(Box::from);
-    /// let hidden = count("country=Germany&categories=hiring")?;
-    /// assert_eq!(narrowed.signal_count(), count("country=Germany")? - hidden);
+    /// let all = Filter::from_query_string("country=Germany")?;
+    /// let hidden = Filter::from_query_string("country=Germany&categories=hiring")?;
+    /// let count = |filter| snapshot.count(filter, sample::AS_OF);
+    /// assert_eq!(narrowed.signal_count(), count(&all)? - count(&hidden)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -72,6 +74,17 @@ impl Snapshot {
     }
 }
 
+impl NarrowedSnapshot for Snapshot {
+    fn segments(&self) -> &[SegmentHandle] {
+        &self.segments
+    }
+
+    fn known_ranks(&self) -> Option<Arc<CompanyRanks>> {
+        let ranks = self.company_ranks.get();
+        ranks.or(self.earlier_ranks.as_ref()).cloned()
+    }
+}
+
 impl Index {
     /// Sets how many bytes may be kept for [narrowed snapshots](Snapshot::narrowed), 256 MiB by default: about a bit to
     /// two for each signal and filter. Beyond them, the ones that were asked last stay, and others are computed again.
@@ -95,7 +108,9 @@ fn narrow(
     known: &KnownDeletions,
 ) -> Result<SegmentHandle> {
     let deleted = match known.of_segment(handle) {
+        // No row has been deleted since, and rows never change.
         Some((stored, narrowed)) if has_same_rows(&stored, &handle.deleted) => narrowed,
+        // Commits only delete rows of a segment, so what was hidden stays so.
         Some((stored, narrowed)) if stored.rows().is_subset(handle.deleted.rows()) => {
             let hidden = narrowed.rows() | handle.deleted.rows();
             Arc::new(hiding(&handle.segment, hidden)?)
@@ -129,6 +144,7 @@ fn hidden_rows(
             handle.live().add_matches_to(&request, rows)
         })
     };
+    // Only live rows are matched, so deleted ones stay hidden whatever the filters say.
     let mut hidden = RoaringBitmap::new();
     hidden.insert_range(0..handle.segment.row_count());
     let mut selected = RoaringBitmap::new();
@@ -136,6 +152,7 @@ fn hidden_rows(
         selected = &hidden - handle.deleted.rows();
     }
     add_matches(filter.filters(), &mut selected)?;
+    // An exception wins over every filter, so the order of filters does not matter.
     let mut excepted = RoaringBitmap::new();
     add_matches(filter.exceptions(), &mut excepted)?;
     hidden -= selected - excepted;

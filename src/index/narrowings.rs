@@ -11,7 +11,6 @@ use time::Date;
 
 use super::company_ranks::CompanyRanks;
 use super::live::SegmentHandle;
-use super::snapshot::Snapshot;
 use crate::digest::Digest;
 use crate::query::dates::day_number;
 use crate::query::{Fingerprint, KeyFilter};
@@ -50,24 +49,33 @@ impl NarrowingKey {
     }
 }
 
-/// The narrowed snapshots of an index.
-#[derive(Debug)]
-pub(super) struct Narrowings {
-    bytes_max: AtomicU64,
-    kept: Mutex<KeptNarrowings>,
+/// A narrowed snapshot, as far as it is known here: snapshots have the narrowed ones of their index.
+pub(super) trait NarrowedSnapshot {
+    /// Its segments.
+    fn segments(&self) -> &[SegmentHandle];
+
+    /// The numbers of companies that are known already.
+    fn known_ranks(&self) -> Option<Arc<CompanyRanks>>;
 }
 
-#[derive(Debug, Default)]
-struct KeptNarrowings {
-    by_key: HashMap<NarrowingKey, KeptNarrowing>,
+/// The narrowed snapshots of an index.
+#[derive(Debug)]
+pub(super) struct Narrowings<S> {
+    bytes_max: AtomicU64,
+    kept: Mutex<KeptNarrowings<S>>,
+}
+
+#[derive(Debug)]
+struct KeptNarrowings<S> {
+    by_key: HashMap<NarrowingKey, KeptNarrowing<S>>,
     bytes: u64,
     uses: u64,
 }
 
 #[derive(Debug)]
-struct KeptNarrowing {
+struct KeptNarrowing<S> {
     /// The last one, with the revision of the snapshot that it is of; forgotten with it.
-    ready: Option<(Digest, Arc<Snapshot>)>,
+    ready: Option<(Digest, Arc<S>)>,
     known: KnownDeletions,
     bytes: u64,
     last_use: u64,
@@ -80,16 +88,20 @@ pub(super) struct KnownDeletions {
     pub(super) ranks: Option<Arc<CompanyRanks>>,
 }
 
-impl Default for Narrowings {
-    fn default() -> Narrowings {
+impl<S> Default for Narrowings<S> {
+    fn default() -> Narrowings<S> {
         Narrowings {
             bytes_max: AtomicU64::new(BYTES_MAX),
-            kept: Mutex::default(),
+            kept: Mutex::new(KeptNarrowings {
+                by_key: HashMap::new(),
+                bytes: 0,
+                uses: 0,
+            }),
         }
     }
 }
 
-impl Narrowings {
+impl<S: NarrowedSnapshot> Narrowings<S> {
     pub(super) fn set_bytes_max(&self, bytes: u64) {
         self.bytes_max.store(bytes, Ordering::Relaxed);
         self.lock().drop_beyond(bytes, None);
@@ -100,7 +112,7 @@ impl Narrowings {
         &self,
         key: &NarrowingKey,
         revision: Digest,
-    ) -> Result<Arc<Snapshot>, KnownDeletions> {
+    ) -> Result<Arc<S>, KnownDeletions> {
         let mut kept = self.lock();
         kept.uses += 1;
         let uses = kept.uses;
@@ -110,14 +122,18 @@ impl Narrowings {
         found.last_use = uses;
         match &found.ready {
             Some((of, ready)) if *of == revision => Ok(Arc::clone(ready)),
-            Some((_, ready)) => Err(KnownDeletions::of(ready)),
+            Some((_, ready)) => Err(KnownDeletions::of(&**ready)),
             None => Err(found.known.clone()),
         }
     }
 
     /// Keeps a narrowed snapshot, if it fits into the budget.
-    pub(super) fn keep(&self, key: NarrowingKey, revision: Digest, narrowed: &Arc<Snapshot>) {
-        let (bytes, most) = (bytes_of(narrowed), self.bytes_max.load(Ordering::Relaxed));
+    pub(super) fn keep(&self, key: NarrowingKey, revision: Digest, narrowed: &Arc<S>) {
+        let (bytes, most) = (
+            bytes_of(&**narrowed),
+            self.bytes_max.load(Ordering::Relaxed),
+        );
+        // It would drop all others, and be dropped by the next one.
         if bytes > most {
             return;
         }
@@ -141,18 +157,18 @@ impl Narrowings {
     pub(super) fn retire(&self) {
         for kept in self.lock().by_key.values_mut() {
             if let Some((_, ready)) = kept.ready.take() {
-                kept.known = KnownDeletions::of(&ready);
+                kept.known = KnownDeletions::of(&*ready);
             }
         }
     }
 
     /// What is kept. A panic while it was locked leaves it usable: at worst its bytes are counted twice.
-    fn lock(&self) -> MutexGuard<'_, KeptNarrowings> {
+    fn lock(&self) -> MutexGuard<'_, KeptNarrowings<S>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl KeptNarrowings {
+impl<S> KeptNarrowings<S> {
     /// Drops those that were used longest ago, but for one, until the others fit.
     fn drop_beyond(&mut self, most: u64, but: Option<&NarrowingKey>) {
         // Each turn drops one.
@@ -169,16 +185,15 @@ impl KeptNarrowings {
 }
 
 impl KnownDeletions {
-    fn of(narrowed: &Snapshot) -> KnownDeletions {
-        let segments = narrowed.segments.iter().map(|handle| {
+    fn of(narrowed: &impl NarrowedSnapshot) -> KnownDeletions {
+        let segments = narrowed.segments().iter().map(|handle| {
             let stored = Arc::clone(handle.stored_deletions());
             let segment = Arc::downgrade(&handle.segment);
             (segment, stored, Arc::clone(&handle.deleted))
         });
-        let ranks = narrowed.company_ranks.get();
         KnownDeletions {
             segments: segments.collect(),
-            ranks: ranks.or(narrowed.earlier_ranks.as_ref()).cloned(),
+            ranks: narrowed.known_ranks(),
         }
     }
 
@@ -196,8 +211,8 @@ impl KnownDeletions {
 }
 
 /// The bytes that a narrowed snapshot keeps.
-fn bytes_of(narrowed: &Snapshot) -> u64 {
-    let segments = narrowed.segments.iter();
+fn bytes_of(narrowed: &impl NarrowedSnapshot) -> u64 {
+    let segments = narrowed.segments().iter();
     let bytes = segments.map(|handle| ENTRY_BYTES + handle.deleted.memory_bytes());
     bytes.sum()
 }

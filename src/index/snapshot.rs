@@ -39,7 +39,7 @@ pub struct Snapshot {
     /// Those of an earlier snapshot, from which these follow.
     pub(super) earlier_ranks: Option<Arc<CompanyRanks>>,
     /// What keys with a filter see of this index, shared by its snapshots.
-    pub(super) narrowings: Arc<Narrowings>,
+    pub(super) narrowings: Arc<Narrowings<Snapshot>>,
 }
 
 /// A signal and its company.

@@ -364,5 +364,28 @@ impl FromStr for KeyFilter {
 #[cfg(feature = "serde")]
 serde_as_text!(KeyFilter);
 
+impl QueryBuilder {
+    /// Binds cursors to the filter of a key, which the query is asked under: a cursor of another is refused, as one of
+    /// other filters is.
+    ///
+    /// ```
+    /// use signaldex::query::{KeyFilter, ParameterSet, QueryBuilder};
+    /// use signaldex::sample;
+    ///
+    /// let key = KeyFilter::parse(["categories=hiring"], [])?;
+    /// let parse = |text: &str| QueryBuilder::from_query_string(text, ParameterSet::SEARCH, []).0;
+    /// let snapshot = sample::index()?.snapshot().narrowed(&key, sample::AS_OF)?;
+    /// let page = snapshot.search(&parse("limit=1").for_key(Some(&key)).build()?, sample::AS_OF)?;
+    /// let next = format!("cursor={}", page.next_cursor().expect("there is more"));
+    /// assert!(parse(&next).for_key(Some(&key)).build().is_ok());
+    /// assert!(parse(&next).build().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_key(mut self, filter: Option<&KeyFilter>) -> Self {
+        self.key = filter.map(KeyFilter::fingerprint);
+        self
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The columns of the tables: their names, types and where their values come from.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use datafusion::common::Result;
@@ -114,6 +114,14 @@ pub(crate) fn signals_schema() -> SchemaRef {
     let fields: Vec<Field> = SIGNAL_COLUMNS.iter().map(|column| column.field()).collect();
     Arc::new(Schema::new(fields))
 }
+
+/// How counts travel between nodes.
+pub(crate) static COUNTS_SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
+    Arc::new(Schema::new(vec![
+        Field::new("label", DataType::Utf8, true),
+        Field::new("count", DataType::UInt64, false),
+    ]))
+});
 
 /// A column of the table `companies`.
 #[derive(Clone, Copy)]

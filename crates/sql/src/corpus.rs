@@ -38,6 +38,7 @@ pub trait RemoteShards: Send + Sync {
 
 impl SqlCorpus {
     /// Whether the rows are those of another corpus for certain.
+    #[cfg(feature = "flight")]
     pub(crate) fn is(&self, other: &SqlCorpus) -> bool {
         let mut snapshots = self.snapshots.iter().zip(&other.snapshots);
         let mut elsewhere = self.elsewhere.iter().zip(&other.elsewhere);

@@ -1,28 +1,20 @@
 //! Numbers of signals by label: from the counters of the index, or from rows where the conditions need them.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, DictionaryArray, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type, UInt64Type};
+use datafusion::arrow::datatypes::{UInt32Type, UInt64Type};
 use datafusion::common::{Result, exec_datafusion_err};
 use signaldex::{Facet, Snapshot};
 
-use crate::columns::{SIGNAL_COLUMNS, SignalSource, projected, signals_schema};
+use crate::columns::{COUNTS_SCHEMA, SIGNAL_COLUMNS, SignalSource, projected, signals_schema};
 use crate::error::of_corpus;
 use crate::narrowing::Narrowed;
 use crate::signal_batches::SignalBatches;
 use crate::snapshot_set::SnapshotSet;
-
-/// How counts travel between nodes.
-pub(crate) static COUNTS_SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
-    Arc::new(Schema::new(vec![
-        Field::new("label", DataType::Utf8, true),
-        Field::new("count", DataType::UInt64, false),
-    ]))
-});
 
 /// How many rows have each label of a facet, or none; all have none where rows are counted alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +48,7 @@ impl LabelCounts {
     }
 
     /// A number of rows that have no labels.
+    #[cfg(feature = "flight")]
     pub(crate) fn of_all(count: u64) -> LabelCounts {
         let mut counts = LabelCounts::default();
         counts.add(None, count);

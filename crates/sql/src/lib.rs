@@ -43,6 +43,8 @@ mod label_counts;
 mod leaf;
 mod narrowing;
 mod output;
+#[cfg(feature = "flight")]
+mod shard_batches;
 mod shard_scan;
 mod signal_batches;
 mod signals;

@@ -4,26 +4,19 @@
 //! reaches the port of a node may send them.
 
 use std::collections::BTreeSet;
-use std::iter::once;
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use prost::Message;
-use signaldex::{Facet, Snapshot};
+use signaldex::Facet;
 use time::Date;
 
 use crate::columns::{
-    COMPANY_COLUMNS, SIGNAL_COLUMNS, SignalColumn, companies_schema, projected, signals_schema,
+    COMPANY_COLUMNS, COUNTS_SCHEMA, SIGNAL_COLUMNS, SignalColumn, companies_schema, signals_schema,
 };
-use crate::companies::CompaniesScan;
 use crate::conditions::{Comparison, Nullable, SqlCondition};
-use crate::error::{SqlError, of_corpus};
-use crate::label_counts::{COUNTS_SCHEMA, LabelCounts};
-use crate::narrowing::Narrowed;
-use crate::signal_batches::SignalBatches;
-use crate::snapshot_set::SnapshotSet;
+use crate::error::SqlError;
 
 /// A scan of some shards, for a statement at another node.
 ///
@@ -53,9 +46,6 @@ pub(crate) enum ScanOutput {
     /// The number of companies.
     CompanyCount,
 }
-
-/// The batches of a scan.
-pub(crate) type ScanBatches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 impl ShardScan {
     /// The columns of the batches.
@@ -157,36 +147,6 @@ impl ShardScan {
                 .limit
                 .map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
             as_of: as_of.ok_or_else(|| malformed("day"))?,
-        })
-    }
-
-    /// The batches of the scan over snapshots, computed as they are taken; some may be empty.
-    pub(crate) fn batches(self, snapshots: Vec<Arc<Snapshot>>) -> Result<ScanBatches> {
-        let corpus = SnapshotSet::new(snapshots, self.as_of).map_err(of_corpus)?;
-        let corpus = Arc::new(corpus);
-        let narrowed = Arc::new(Narrowed::new(&corpus, &self.conditions)?);
-        Ok(match self.output {
-            ScanOutput::Signals(columns) => {
-                let schema = signals_schema();
-                let (columns, schema) = projected(&SIGNAL_COLUMNS, &schema, Some(&columns))?;
-                let segments = corpus.segment_numbers();
-                let limit = self.limit;
-                let batches =
-                    SignalBatches::new(corpus, narrowed, columns, schema, segments, limit);
-                Box::new(batches)
-            }
-            ScanOutput::Companies(columns) => {
-                let scan = CompaniesScan::new(corpus, self.slugs, &columns)?;
-                Box::new(scan.limited(self.limit).batches())
-            }
-            ScanOutput::SignalCounts(facet) => {
-                let counts = LabelCounts::of(&corpus, &narrowed, facet)?;
-                Box::new(once(counts.batch()))
-            }
-            ScanOutput::CompanyCount => {
-                let scan = CompaniesScan::new(corpus, self.slugs, &[])?;
-                Box::new(once(LabelCounts::of_all(scan.counted()?).batch()))
-            }
         })
     }
 }

@@ -1,3 +1,5 @@
+//! White-box tests of `key_filter.rs`.
+
 use super::*;
 
 fn texts(filters: &[Filter]) -> Vec<String> {

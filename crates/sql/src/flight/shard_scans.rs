@@ -87,7 +87,7 @@ impl ShardScans {
         snapshots: Vec<Arc<Snapshot>>,
         scan: ShardScan,
         deadline: Instant,
-    ) -> Result<Batches> {
+    ) -> Result<WaitingBatches> {
         let slot = Arc::clone(&self.slots).try_acquire_owned().map_err(|_| {
             of_sql(SqlError::io(format!(
                 "{} scans run there already: ask again later; --sql-queries allows more",
@@ -109,10 +109,12 @@ impl ShardScans {
 }
 
 /// The batches of a scan, and `None` after the last one: without it the thread has panicked.
-type Batches = mpsc::Receiver<Option<Result<RecordBatch>>>;
+type WaitingBatches = mpsc::Receiver<Option<Result<RecordBatch>>>;
 
 /// The next batch, until the end or an error.
-async fn next_of(batches: Option<Batches>) -> Option<(Result<RecordBatch>, Option<Batches>)> {
+async fn next_of(
+    batches: Option<WaitingBatches>,
+) -> Option<(Result<RecordBatch>, Option<WaitingBatches>)> {
     let mut batches = batches?;
     match batches.recv().await {
         Some(None) => None,
