@@ -1,9 +1,9 @@
 //! The changes of a cluster after a position: of one shard after the other, as long as the answer has room.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use time::Date;
+use tokio::time::Instant;
 
 use super::answer::FoundChanges;
 use super::asking::unavailable;

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -53,10 +54,29 @@ pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
 
+/// What connections are opened over.
+pub(super) trait Network: Send + Sync {
+    /// Opens a byte stream to `host:port`.
+    fn connect<'a>(&'a self, address: &'a str) -> BoxFuture<'a, io::Result<Box<dyn Socket>>>;
+}
+
+/// The operating system's network.
+pub(super) struct Tcp;
+
+impl Network for Tcp {
+    fn connect<'a>(&'a self, address: &'a str) -> BoxFuture<'a, io::Result<Box<dyn Socket>>> {
+        Box::pin(async move {
+            let socket = TcpStream::connect(address).await?;
+            socket.set_nodelay(true)?;
+            Ok(Box::new(socket) as Box<dyn Socket>)
+        })
+    }
+}
+
 impl Connection {
-    fn new(socket: impl Socket + 'static, tls: Option<Arc<Tls>>) -> Connection {
+    pub(super) fn new(socket: Box<dyn Socket>, tls: Option<Arc<Tls>>) -> Connection {
         Connection {
-            stream: BufReader::with_capacity(READ_AHEAD, Box::new(socket)),
+            stream: BufReader::with_capacity(READ_AHEAD, socket),
             tls,
             _slot: None,
         }
@@ -133,9 +153,9 @@ async fn greet(socket: TcpStream, tls: Option<Arc<Tls>>) -> io::Result<Connectio
             let accepted = TlsAcceptor::from(Arc::clone(&tls.server)).accept(socket);
             let handshake = tokio::time::timeout(HANDSHAKE_TIME, accepted);
             let socket = handshake.await.map_err(|_| io::ErrorKind::TimedOut)??;
-            Ok(Connection::new(socket, Some(tls)))
+            Ok(Connection::new(Box::new(socket), Some(tls)))
         }
-        None => Ok(Connection::new(socket, None)),
+        None => Ok(Connection::new(Box::new(socket), None)),
     }
 }
 
@@ -183,6 +203,7 @@ impl Drop for Slot {
 pub(super) struct Connector {
     /// `host:port`.
     pub(super) address: String,
+    pub(super) network: Arc<dyn Network>,
     pub(super) security: Security,
     pub(super) refusals: Arc<Refusals>,
 }
@@ -194,8 +215,7 @@ impl Connector {
     }
 
     async fn connect_unbounded(&self) -> io::Result<Connection> {
-        let socket = TcpStream::connect(&self.address).await?;
-        socket.set_nodelay(true)?;
+        let socket = self.network.connect(&self.address).await?;
         let Some(tls) = self.security.current() else {
             return Ok(Connection::new(socket, None));
         };
@@ -204,7 +224,7 @@ impl Connector {
         let connected = connected.await;
         let socket =
             connected.inspect_err(|error| self.refusals.log(&self.address, &in_words(error)))?;
-        Ok(Connection::new(socket, Some(tls)))
+        Ok(Connection::new(Box::new(socket), Some(tls)))
     }
 }
 

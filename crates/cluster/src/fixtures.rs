@@ -15,6 +15,7 @@ use time::macros::date;
 pub(crate) use self::random::Random;
 use crate::announcement::Announcement;
 use crate::asking::{Asker, Hedging};
+use crate::connections::Tcp;
 use crate::coordinator::Coordinator;
 use crate::generation::{ClusterGeneration, manifests};
 use crate::known_nodes::KnownNode;
@@ -197,7 +198,7 @@ impl TestNode {
             others: Vec::new(),
         };
         let members = Arc::new(Members::new(first, 1, None, loaded.clone()));
-        let peers = Peers::new(&Security::none());
+        let peers = Peers::new(Arc::new(Tcp), &Security::none());
         let deadline = Duration::from_secs(60);
         let asker = Asker {
             nodes: Nodes::new(members.own(), Worker::new(loaded.clone(), None), peers),

@@ -4,7 +4,7 @@
 //! split      a corpus by company          placement  shards and nodes, computed from names
 //! shard_folder  shards on disk            shard_update  upserts and deletions, by shard     shard_rules  what is checked
 //! publish    shards, then their manifest  loader     loads a node's shards from its cache and the store
-//! node       worker, coordinator and membership of a machine
+//! node       worker, coordinator and membership of a machine     holding   what it is to hold, and lets go of
 //! members    live nodes, their shards, the served generation    gossip   what nodes tell each other
 //! announcement  what a node says of itself                      known_nodes   the nodes that it knew last
 //! coordinator   query of a client -> question -> asking -> merged answer
@@ -48,6 +48,7 @@ mod fixtures;
 mod generation;
 mod gossip;
 mod hints;
+mod holding;
 mod known_nodes;
 mod leases;
 mod loaded_shards;
@@ -69,6 +70,8 @@ mod shard_folder;
 mod shard_rules;
 mod shard_scanner;
 mod shard_update;
+#[cfg(test)]
+mod simulation;
 mod split;
 mod worker;
 

@@ -6,12 +6,15 @@
 //! <cache>/cluster/manifests/<number>   the manifests of the copies' generations
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::generation::{ClusterGeneration, KeptManifests, shard_store};
+use super::holding::Holding;
 use super::leases::Leases;
 use super::loaded_shards::{LoadedGeneration, LoadedShards};
 use super::members::Members;
@@ -33,7 +36,7 @@ pub(super) struct Loader {
     cache: PathBuf,
     kept: KeptManifests,
     loaded: LoadedShards,
-    leases: Leases,
+    holding: Holding,
     /// The copies, by number of shards and shard.
     replicas: HashMap<(u32, u32), Replica>,
     reports: Arc<Reports>,
@@ -63,11 +66,11 @@ impl Loader {
             .map_err(|error| Error::io("make the directory", error).at(&cache))?;
         Ok(Loader {
             kept: KeptManifests::in_directory(&cache)?,
+            holding: Holding::new(Arc::clone(&members), loaded.clone(), leases),
             members,
             store,
             cache,
             loaded,
-            leases,
             replicas: HashMap::new(),
             reports,
         })
@@ -96,7 +99,7 @@ impl Loader {
     async fn open_copies(&mut self) -> Result<()> {
         for manifest in self.kept.read_all().await {
             let mut shards = BTreeMap::new();
-            for (shard, published) in self.own_shards(&manifest) {
+            for (shard, published) in self.holding.own_shards(&manifest) {
                 let snapshot = self.open_copy(shard, manifest.shard_count())?;
                 let is_wanted = |snapshot: &Arc<Snapshot>| snapshot.generation() == published;
                 shards.extend(snapshot.filter(is_wanted).map(|snapshot| (shard, snapshot)));
@@ -108,7 +111,7 @@ impl Loader {
             self.loaded.install(LoadedGeneration::new(manifest, shards));
         }
         self.reports.report(Following {
-            newest: self.newest_held(),
+            newest: self.holding.newest_held(),
             ..Following::default()
         });
         Ok(())
@@ -146,37 +149,10 @@ impl Loader {
         self.cache.join(copy_name(shard, count))
     }
 
-    /// The shards of a generation that have their places at this node, each with the generation of its index.
-    fn own_shards(&self, manifest: &ClusterGeneration) -> Vec<(u32, u64)> {
-        let count = manifest.shard_count();
-        let shards = (0..).zip(&manifest.shards);
-        let placing = self.members.placing();
-        shards
-            .filter(|&(shard, _)| placing.is_own(shard, count))
-            .map(|(shard, published)| (shard, published.generation))
-            .collect()
-    }
-
-    fn newest_held(&self) -> u64 {
-        let held = self.loaded.all();
-        held.keys().next_back().copied().unwrap_or(0)
-    }
-
-    /// The newest generation of which this node has loaded all its shards.
-    fn newest_complete(&self) -> u64 {
-        let held = self.loaded.all();
-        let is_complete = |held: &&Arc<LoadedGeneration>| {
-            let own = self.own_shards(&held.manifest);
-            own.iter().all(|(shard, _)| held.shards.contains_key(shard))
-        };
-        let complete = held.values().rev().find(is_complete);
-        complete.map_or(0, |held| held.manifest.generation)
-    }
-
     /// Loads the newest loadable generation, unless it is already loaded, and returns a report.
     async fn load_newest(&mut self) -> Look {
         let mut look = Look::default();
-        look.following.newest = self.newest_held();
+        look.following.newest = self.holding.newest_held();
         match self.newer().await {
             Ok(newer) => {
                 look.following.store_answered = true;
@@ -198,12 +174,12 @@ impl Loader {
 
     /// The generations above the newest complete one, ascending.
     async fn newer(&self) -> Result<Vec<u64>> {
-        let held = self.newest_complete();
+        let held = self.holding.newest_complete();
         // The loaded generation is listed, too: a store with neither it nor newer ones is another one, or was
         // emptied.
         let mut listed = ClusterGeneration::all_above(&self.store, held.saturating_sub(1)).await?;
         if listed.is_empty() {
-            return Err(Error::missing(match self.newest_held() {
+            return Err(Error::missing(match self.holding.newest_held() {
                 0 => "no generation is published in the store yet".to_owned(),
                 held => format!(
                     "the store has neither generation {held}, which is served, nor a newer one; it \
@@ -219,25 +195,20 @@ impl Loader {
     async fn load(&mut self, generation: u64, following: &mut Following) -> Result<()> {
         let manifest = ClusterGeneration::read(&self.store, generation).await?;
         let count = manifest.shard_count();
-        let own_shards = self.own_shards(&manifest);
+        let own_shards = self.holding.own_shards(&manifest);
         // Fetch everything before swapping anything: until then, all copies belong to one generation.
         for &(shard, published) in &own_shards {
             let fetched = self.fetch(shard, count, published, following).await;
             fetched.map_err(|error| error.about(&format!("shard {shard}")))?;
         }
         self.kept.keep(&manifest).await?;
-        // Where only places have changed, others may still ask for what is held already.
-        let held = self.loaded.all();
-        let mut shards = held
-            .get(&generation)
-            .map_or_else(BTreeMap::new, |held| held.shards.clone());
+        let mut shards = BTreeMap::new();
         for &(shard, published) in &own_shards {
             let snapshot = self.swap(shard, count, published).await;
             let snapshot = snapshot.map_err(|error| error.about(&format!("shard {shard}")))?;
             shards.insert(shard, snapshot);
         }
-        tracing::info!(generation, shards = shards.len(), "a generation is loaded");
-        self.loaded.install(LoadedGeneration::new(manifest, shards));
+        self.holding.install(manifest, shards);
         Ok(())
     }
 
@@ -300,8 +271,6 @@ impl Loader {
     }
 
     async fn follow(mut self, interval: Duration, grace: Duration, has_asked: bool) {
-        let mut unused = BTreeMap::new();
-        let mut spare = BTreeMap::new();
         let mut has_former_copies = true;
         let mut retry_delay = RetryDelay::new(interval, None);
         let mut told = None;
@@ -321,76 +290,12 @@ impl Loader {
                 }
             }
             self.members.refresh();
-            has_former_copies |= self.retire(&self.to_keep(), &mut unused, grace);
-            has_former_copies |= self.retire_spare(&mut spare, grace);
-        }
-    }
-
-    /// The generations to keep: for queries, and for exports under way.
-    fn to_keep(&self) -> BTreeSet<u64> {
-        self.leases.hear(self.members.leased_by_others());
-        let mut kept = self.members.to_keep();
-        kept.extend(self.leases.kept(self.loaded.all().keys().copied()));
-        kept
-    }
-
-    /// Lets go of the generations that have not been among those to keep for `grace`, as requests that began
-    /// on them are over then, and says whether there were any. `unused` says since when each is not kept.
-    fn retire(
-        &self,
-        kept: &BTreeSet<u64>,
-        unused: &mut BTreeMap<u64, Instant>,
-        grace: Duration,
-    ) -> bool {
-        let held = self.loaded.all();
-        unused.retain(|generation, _| held.contains_key(generation) && !kept.contains(generation));
-        for &generation in held.keys().filter(|held| !kept.contains(held)) {
-            unused.entry(generation).or_insert_with(Instant::now);
-        }
-        let is_due = |(_, since): &(&u64, &Instant)| since.elapsed() >= grace;
-        let due: Vec<u64> = unused.iter().filter(is_due).map(|(&due, _)| due).collect();
-        if !due.is_empty() {
-            self.loaded.retire(&due);
-            let left: Vec<u64> = self.loaded.all().keys().copied().collect();
-            self.kept.forget_all_but(&left);
-        }
-        !due.is_empty()
-    }
-
-    /// Lets go of the shards that have had their places elsewhere for `grace`, with all the nodes of those places
-    /// answering for them, and says whether there were any. `spare` says since when.
-    fn retire_spare(&self, spare: &mut BTreeMap<(u64, u32), Instant>, grace: Duration) -> bool {
-        let held = self.loaded.all();
-        let shards = held.iter().flat_map(|(&generation, held)| {
-            let shards = held.shards.keys();
-            shards.map(move |&shard| (generation, shard))
-        });
-        let is_spare = |&(generation, shard): &(u64, u32)| self.members.is_spare(generation, shard);
-        let now: BTreeSet<(u64, u32)> = shards.filter(is_spare).collect();
-        spare.retain(|shard, _| now.contains(shard));
-        for &shard in &now {
-            spare.entry(shard).or_insert_with(Instant::now);
-        }
-        let is_due = |generation: u64, shard: u32| {
-            let since = spare.get(&(generation, shard));
-            since.is_some_and(|since| since.elapsed() >= grace)
-        };
-        let mut has_retired = false;
-        for (&generation, held) in held.iter() {
-            let mut shards = held.shards.clone();
-            shards.retain(|&shard, _| !is_due(generation, shard));
-            if shards.len() < held.shards.len() {
-                has_retired = true;
-                let manifest = Arc::clone(&held.manifest);
-                tracing::info!(
-                    generation,
-                    shards = shards.len(),
-                    "shards have moved to other nodes"
-                );
-                self.loaded.install(LoadedGeneration::new(manifest, shards));
+            if self.holding.retire(Instant::now(), grace) {
+                let left: Vec<u64> = self.loaded.all().keys().copied().collect();
+                self.kept.forget_all_but(&left);
+                has_former_copies = true;
             }
         }
-        has_retired
     }
 
     /// Removes the copies that are of no generation here: those of former numbers of shards, and of shards that
@@ -399,7 +304,7 @@ impl Loader {
         let held = self.loaded.all();
         let used = held.values().flat_map(|held| {
             let count = held.manifest.shard_count();
-            let own = self.own_shards(&held.manifest).into_iter();
+            let own = self.holding.own_shards(&held.manifest).into_iter();
             let shards = own
                 .map(|(shard, _)| shard)
                 .chain(held.shards.keys().copied());

@@ -11,12 +11,13 @@ mod standing;
 mod status;
 mod table;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use tokio::time::Instant;
 
 pub(super) use self::placing::Placing;
 use self::standing::Standing;
@@ -399,9 +400,9 @@ impl Members {
 }
 
 /// The process of each name that is alive, or the newest one where several are.
-fn newest_by_name(seen: &[SeenNode]) -> HashMap<&str, &SeenNode> {
+fn newest_by_name(seen: &[SeenNode]) -> BTreeMap<&str, &SeenNode> {
     let rank = |node: &SeenNode| (node.is_alive, node.incarnation);
-    let mut newest: HashMap<&str, &SeenNode> = HashMap::new();
+    let mut newest: BTreeMap<&str, &SeenNode> = BTreeMap::new();
     for node in seen {
         let known = newest.entry(&node.name).or_insert(node);
         if rank(known) < rank(node) {

@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use super::announcement::Announcement;
 use super::arrivals::Arrivals;
 use super::asking::{Asker, Hedging};
+use super::connections::Tcp;
 use super::coordinator::Coordinator;
 use super::engine::{self, ENGINE_RELEASE, MESSAGES_VERSION, OWN_RELEASE};
 use super::error::{ClusterError, ClusterResult};
@@ -144,7 +145,7 @@ impl Node {
         };
         let known = KnownNodes::in_directory(&options.cache);
         let first = first_nodes(&settings, name, &announcement, &known);
-        let peers = Peers::new(&security);
+        let peers = Peers::new(Arc::new(Tcp), &security);
         let others = (1..).zip(&first.others);
         for (node, (_, address)) in others.filter(|(_, (_, address))| !address.is_empty()) {
             peers.set(node, address);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use super::answer::ShardAnswer;
-use super::connections::{Connector, Refusals};
+use super::connections::{Connector, Network, Refusals};
 use super::engine::{Peer, PeerFailure};
 use super::question::Question;
 use super::security::Security;
@@ -28,6 +28,7 @@ pub(super) struct Nodes {
 pub(super) struct Peers(Arc<PeersState>);
 
 struct PeersState {
+    network: Arc<dyn Network>,
     security: Security,
     refusals: Arc<Refusals>,
     /// `None` for this node, and for those without an address.
@@ -38,8 +39,9 @@ struct PeersState {
 
 impl Peers {
     /// No nodes yet.
-    pub(super) fn new(security: &Security) -> Peers {
+    pub(super) fn new(network: Arc<dyn Network>, security: &Security) -> Peers {
         Peers(Arc::new(PeersState {
+            network,
             security: security.clone(),
             refusals: Arc::default(),
             nodes: ArcSwap::default(),
@@ -60,6 +62,7 @@ impl Peers {
         }
         nodes[node] = Some(Arc::new(Peer::new(Connector {
             address: address.to_owned(),
+            network: Arc::clone(&self.0.network),
             security: self.0.security.clone(),
             refusals: Arc::clone(&self.0.refusals),
         })));

@@ -25,6 +25,8 @@ mod unit;
 pub(super) use peer::{Peer, PeerFailure};
 pub(super) use scan::ScanMessage;
 pub(super) use server::serve;
+#[cfg(test)]
+pub(super) use server::{Handover, answer};
 
 /// The release of the engine. Standing plans run between equal major ones.
 pub(super) const ENGINE_RELEASE: &str = "4.0.0";

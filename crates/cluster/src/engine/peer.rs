@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::{DataFusionError, Result as EngineResult, exec_datafusion_err};
@@ -23,6 +23,7 @@ use futures_util::StreamExt;
 use hyper_util::rt::TokioIo;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tonic::transport::Endpoint;
 use url::Url;
 use uuid::Uuid;

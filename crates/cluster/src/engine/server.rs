@@ -67,27 +67,72 @@ pub(crate) async fn serve(
     security: Security,
     arrivals: Arrivals,
 ) -> Error {
-    let takes_scans = worker.scanner().is_some();
-    let engine = match worker_of(worker) {
-        Err(error) => return Error::invalid(format!("the engine cannot be started: {error}")),
-        Ok(engine) => engine,
-    };
-    let (accepted, incoming) = mpsc::channel(ACCEPTED_MAX);
-    let refusals = Arc::<Refusals>::default();
-    let (own_security, own_refusals) = (security.clone(), Arc::clone(&refusals));
+    let (handover, handed_over) = Handover::new(&worker, &security);
+    let refusals = Arc::clone(&handover.refusals);
     let hand_over = move |connection: Connection, peer: SocketAddr| {
-        let (accepted, arrivals) = (accepted.clone(), arrivals.clone());
-        let (security, refusals) = (own_security.clone(), Arc::clone(&own_refusals));
+        let (handover, arrivals) = (handover.clone(), arrivals.clone());
         async move {
             let silent_until = Instant::now() + PREFACE_TIME;
             let others = arrivals.take(connection, peer, silent_until).await;
             if let Some(connection) = others {
-                let plan = ConnectionPlan::new(peer.ip().to_string(), refusals, takes_scans);
-                let connection = Accepted::new(connection, plan, security, silent_until);
-                // Fails only when the server has ended.
-                let _ = accepted.send(Ok::<_, io::Error>(connection)).await;
+                handover.send(connection, peer, silent_until).await;
             }
         }
+    };
+    tokio::select! {
+        error = accept(listener, &security, &refusals, hand_over) => {
+            Error::io("accept connections of other nodes", error)
+        }
+        error = answer(worker, handed_over) => error,
+    }
+}
+
+/// Hands accepted connections over to the engine.
+#[derive(Clone)]
+pub(crate) struct Handover {
+    accepted: mpsc::Sender<io::Result<Accepted>>,
+    /// Whether the worker scans shards for statements.
+    takes_scans: bool,
+    security: Security,
+    refusals: Arc<Refusals>,
+}
+
+/// Where they are handed over.
+pub(crate) struct HandedOver(mpsc::Receiver<io::Result<Accepted>>);
+
+impl Handover {
+    /// Both ends, for connections to a worker.
+    pub(crate) fn new(worker: &Worker, security: &Security) -> (Handover, HandedOver) {
+        let (accepted, handed_over) = mpsc::channel(ACCEPTED_MAX);
+        let handover = Handover {
+            accepted,
+            takes_scans: worker.scanner().is_some(),
+            security: security.clone(),
+            refusals: Arc::default(),
+        };
+        (handover, HandedOver(handed_over))
+    }
+
+    /// Hands over a connection, which has until then to send its preface.
+    pub(crate) async fn send(
+        &self,
+        connection: Connection,
+        peer: SocketAddr,
+        silent_until: Instant,
+    ) {
+        let (peer, refusals) = (peer.ip().to_string(), Arc::clone(&self.refusals));
+        let plan = ConnectionPlan::new(peer, refusals, self.takes_scans);
+        let connection = Accepted::new(connection, plan, self.security.clone(), silent_until);
+        // Fails only when the server has ended.
+        let _ = self.accepted.send(Ok(connection)).await;
+    }
+}
+
+/// Answers questions on the connections that are handed over. Returns why that has ended.
+pub(crate) async fn answer(worker: Worker, handed_over: HandedOver) -> Error {
+    let engine = match worker_of(worker) {
+        Err(error) => return Error::invalid(format!("the engine cannot be started: {error}")),
+        Ok(engine) => engine,
     };
     let service = engine
         .into_worker_server()
@@ -112,13 +157,9 @@ pub(crate) async fn serve(
         .http2_keepalive_timeout(Some(PROBE_TIME))
         .layer(check)
         .add_service(service)
-        .serve_with_incoming(ReceiverStream::new(incoming));
-    tokio::select! {
-        error = accept(listener, &security, &refusals, hand_over) => {
-            Error::io("accept connections of other nodes", error)
-        }
-        ended = server => Error::invalid(format!("the engine has ended: {ended:?}")),
-    }
+        .serve_with_incoming(ReceiverStream::new(handed_over.0));
+    let ended = server.await;
+    Error::invalid(format!("the engine has ended: {ended:?}"))
 }
 
 /// The engine's worker, with nothing in it but the leaf: no file formats, functions, catalogs or stores.

@@ -16,7 +16,7 @@ mod transport;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chitchat::{
     ChitchatConfig, ChitchatHandle, ChitchatId, FailureDetectorConfig, NodeState, Serializable,
@@ -24,6 +24,7 @@ use chitchat::{
 };
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use self::intake::TEXT_OVERHEAD;
 use self::transport::{Identity, LinkTransport, Links, socket_address};

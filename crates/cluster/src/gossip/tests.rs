@@ -6,6 +6,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 use crate::arrivals::Arrivals;
+use crate::connections::Tcp;
 use crate::known_nodes::KnownNode;
 use crate::members::FirstNodes;
 use crate::settings::NodeSettings;
@@ -74,7 +75,7 @@ impl Gossiping {
             announcement,
             membership: Membership::Listed(nodes.to_vec()),
             forget_after: Duration::from_secs(900),
-            peers: Peers::new(&security),
+            peers: Peers::new(Arc::new(Tcp), &security),
             security,
             loaded,
             leases: Leases::default(),

@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use super::frame::{self, Frame};
 use super::intake::{Intake, PROCESSES_MAX};
 use crate::arrivals::{Arriving, GossipConnection, PREFACE};
-use crate::connections::{Connection, Connector, Refusals};
+use crate::connections::{Connection, Connector, Refusals, Tcp};
 use crate::security::Security;
 use crate::settings::check_address;
 use signaldex::text::quoted;
@@ -376,6 +376,7 @@ impl Links {
     async fn connect(&self, address: &str) -> io::Result<Connection> {
         let connector = Connector {
             address: address.to_owned(),
+            network: Arc::new(Tcp),
             security: self.0.security.clone(),
             refusals: Arc::clone(&self.0.refusals),
         };

@@ -30,7 +30,7 @@ use super::super::peer::{Peer, untrusted_client};
 use super::super::rows::SCHEMA;
 use super::*;
 use crate::answer::ShardAnswer;
-use crate::connections::Connector;
+use crate::connections::{Connector, Tcp};
 use crate::loaded_shards::LoadedShards;
 use crate::question::{Question, ShardRequest};
 use signaldex::SignalId;
@@ -54,6 +54,7 @@ impl Listening {
         Listening {
             connector: Connector {
                 address,
+                network: Arc::new(Tcp),
                 security: security.clone(),
                 refusals: Arc::default(),
             },
