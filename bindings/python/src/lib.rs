@@ -24,7 +24,6 @@ mod query;
 mod records;
 mod saved;
 mod snapshot;
-mod sql_table;
 mod stream;
 mod synthetic;
 mod text;
@@ -57,8 +56,6 @@ mod _native {
     use crate::saved::PySavedSearches;
     #[pymodule_export]
     use crate::snapshot::PySnapshot;
-    #[pymodule_export]
-    use crate::sql_table::PySqlTable;
     #[pymodule_export]
     use crate::stream::PyIterator;
     #[pymodule_export]
