@@ -141,8 +141,8 @@ impl<'a> LiveSegment<'a> {
         if plan.no_match.is_some() {
             return Ok(Some(ScanSource::Nothing));
         }
-        if plan.is_everything()
-            && let Some(live) = self.deleted.live()
+        if let Some(live) = self.deleted.live()
+            && plan.is_everything()
         {
             return Ok(Some(ScanSource::Posting(Posting::List(live))));
         }

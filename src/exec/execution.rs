@@ -126,8 +126,9 @@ impl<'a, O: Observer> Execution<'a, O> {
             self.excluded.push(operand);
         }
         // After the exclusions of the plan, as `StepKey::Excluded` numbers them.
-        if !self.lead_by_live(live, plan)
-            && let Some(deleted) = live.deleted.posting()
+        // Where few rows are live, others are deleted, so nothing else is looked at without deletions.
+        if let Some(deleted) = live.deleted.posting()
+            && !self.lead_by_live(live, plan)
         {
             self.excluded.push(Operand::One(deleted));
         }

@@ -42,10 +42,14 @@ impl Fingerprint {
     }
 
     /// The fingerprint of this filter within that of a key, if it has one.
+    #[inline]
     pub(super) fn within(self, key: Option<Fingerprint>) -> Fingerprint {
-        key.map_or(self, |key| {
-            Fingerprint::of(|text| write!(text, "{key} {self}"))
-        })
+        key.map_or(self, |key| self.within_key(key))
+    }
+
+    #[cold]
+    fn within_key(self, key: Fingerprint) -> Fingerprint {
+        Fingerprint::of(|text| write!(text, "{key} {self}"))
     }
 
     pub(super) fn from_bytes(bytes: [u8; 16]) -> Fingerprint {

@@ -70,9 +70,9 @@ mod shard_folder;
 mod shard_rules;
 mod shard_scanner;
 mod shard_update;
-#[cfg(test)]
-mod simulation;
 mod split;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use error::{ClusterError, ClusterErrorKind, ClusterResult};

@@ -1,0 +1,3 @@
+//! White-box tests of the whole crate.
+
+mod simulation;
