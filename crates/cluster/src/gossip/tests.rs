@@ -142,7 +142,7 @@ async fn a_node_gossips_on_where_chitchat_panics() {
         }
         // Signs of life from before may come late.
         let later = Instant::now() + RESTART_TIME;
-        tokio::time::sleep_until(later.into()).await;
+        tokio::time::sleep_until(later).await;
         for node in &mut running {
             node.hears_after(later).await;
             assert!(node.ended.try_recv().is_err());
