@@ -31,7 +31,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::chain::{Chain, CommitDigest, DIGEST_BYTES};
 use super::identity::IndexId;
 use super::manifest::History;
-use crate::query::KeyFilter;
 use crate::segment::ChangeOffset;
 
 const VERSION: u8 = 1;
@@ -164,27 +163,6 @@ impl Position {
             0 => Err(ParsePositionError::Foreign),
             _ => Err(ParsePositionError::Newer),
         }
-    }
-
-    /// The position of the whole index, as it is of what a key with a filter sees
-    /// ([`Snapshot::narrowed`](crate::Snapshot::narrowed)). [`START`](Self::START) is that of every key.
-    ///
-    /// ```
-    /// use signaldex::query::KeyFilter;
-    /// use signaldex::sample;
-    ///
-    /// let snapshot = sample::index()?.snapshot();
-    /// let filter = KeyFilter::parse(["country=Japan"], [])?;
-    /// let narrowed = snapshot.narrowed(&filter, sample::AS_OF)?;
-    /// assert_eq!(snapshot.position().for_key(&filter), narrowed.position());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn for_key(self, filter: &KeyFilter) -> Position {
-        if self == Position::START {
-            return self;
-        }
-        let index = self.index.within(filter.fingerprint());
-        Position { index, ..self }
     }
 
     /// Whether both are of one index.
