@@ -26,7 +26,7 @@ use crate::columns::{
     COMPANY_COLUMNS, CompanyColumn, CompanySource, companies_schema, microseconds, projected,
 };
 use crate::conditions::slugs_of;
-use crate::elsewhere::{counts_elsewhere, rows_without_columns};
+use crate::elsewhere::{counts_elsewhere, rows_without_columns, write_names};
 use crate::error::of_corpus;
 use crate::leaf::{leaf_methods, properties_of, stream_of};
 use crate::shard_scan::{ScanOutput, ShardScan};
@@ -126,7 +126,7 @@ pub(crate) struct CompaniesScan {
     indices: Vec<usize>,
     schema: SchemaRef,
     limit: Option<usize>,
-    /// How many there are at other nodes, where that was asked.
+    /// How many there are at other nodes, where that is known.
     count_elsewhere: Option<u64>,
     properties: Arc<PlanProperties>,
 }
@@ -142,6 +142,7 @@ impl CompaniesScan {
         let (columns, schema) = projected(&COMPANY_COLUMNS, &companies_schema(), Some(&indices))?;
         let equivalence = EquivalenceProperties::new(Arc::clone(&schema));
         let partitions = 1 + corpus.elsewhere.len();
+        let count_elsewhere = corpus.elsewhere.is_empty().then_some(0);
         Ok(CompaniesScan {
             corpus,
             slugs,
@@ -149,7 +150,7 @@ impl CompaniesScan {
             indices,
             schema,
             limit: None,
-            count_elsewhere: None,
+            count_elsewhere,
             properties: properties_of(equivalence, partitions, EmissionType::Incremental),
         })
     }
@@ -161,8 +162,7 @@ impl CompaniesScan {
 
     /// Asks other nodes for their numbers of companies where no column is wanted.
     async fn with_count_elsewhere(mut self) -> Result<CompaniesScan> {
-        let is_asked = self.columns.is_empty() && !self.corpus.elsewhere.is_empty();
-        if is_asked && self.limit.is_none() {
+        if self.count_elsewhere.is_none() && self.columns.is_empty() && self.limit.is_none() {
             let scan = self.asked(ScanOutput::CompanyCount);
             let counts = counts_elsewhere(&self.corpus, &scan);
             self.count_elsewhere = Some(counts.await?.total());
@@ -219,9 +219,7 @@ impl DisplayAs for CompaniesScan {
         if let Some(slugs) = &self.slugs {
             write!(f, ", slugs={slugs:?}")?;
         }
-        for shards in &self.corpus.elsewhere {
-            write!(f, ", elsewhere=[{}]", shards.name())?;
-        }
+        write_names(&self.corpus, f)?;
         match self.limit {
             Some(limit) => write!(f, ", limit={limit}"),
             None => Ok(()),
@@ -248,14 +246,10 @@ impl ExecutionPlan for CompaniesScan {
     fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
         let mut statistics = Statistics::new_unknown(&self.schema);
         let is_whole = self.corpus.elsewhere.is_empty() || partition.is_none();
-        let elsewhere = match self.count_elsewhere {
-            None if self.corpus.elsewhere.is_empty() => Some(0),
-            counted => counted,
-        };
         if self.slugs.is_none()
             && self.limit.is_none()
             && is_whole
-            && let Some(elsewhere) = elsewhere
+            && let Some(elsewhere) = self.count_elsewhere
             && let Ok(total) = usize::try_from(self.counted()? + elsewhere)
         {
             statistics.num_rows = Precision::Exact(total);

@@ -21,7 +21,7 @@ use futures_util::stream;
 use signaldex::Facet;
 
 use crate::columns::SignalSource;
-use crate::elsewhere::counts_elsewhere;
+use crate::elsewhere::{counts_elsewhere, write_names};
 use crate::label_counts::LabelCounts;
 use crate::leaf::{leaf_methods, properties_of, stream_of};
 use crate::narrowing::Narrowed;
@@ -147,7 +147,7 @@ impl CountsScan {
         let schema = Arc::clone(&self.schema);
         async move {
             let mut counts = counts_elsewhere(&corpus, &scan).await?;
-            counts.add_batch(&LabelCounts::of(&corpus, &narrowed, Some(facet))?.batch()?)?;
+            counts.merge(LabelCounts::of(&corpus, &narrowed, Some(facet))?);
             batch_of(&counts, &schema)
         }
     }
@@ -169,10 +169,7 @@ impl DisplayAs for CountsScan {
         let facet = self.facet.description().name;
         let filter = &self.narrowed.filter;
         write!(f, "CountsScan: facet={facet}, index=[{filter}]")?;
-        for shards in &self.corpus.elsewhere {
-            write!(f, ", elsewhere=[{}]", shards.name())?;
-        }
-        Ok(())
+        write_names(&self.corpus, f)
     }
 }
 

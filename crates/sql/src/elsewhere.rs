@@ -1,5 +1,6 @@
 //! What scans take from shards at other nodes.
 
+use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
@@ -18,22 +19,31 @@ use crate::snapshot_set::SnapshotSet;
 /// Rows of a batch without columns.
 const BATCH_ROWS: u64 = 16_384;
 
+/// Names the shards at other nodes behind what a plan shows of itself.
+pub(crate) fn write_names(corpus: &SnapshotSet, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut elsewhere = corpus.elsewhere.iter();
+    elsewhere.try_for_each(|shards| write!(f, ", elsewhere=[{}]", shards.name()))
+}
+
 /// The sums of the counts of all shards at other nodes, which are asked at the same time.
 pub(crate) async fn counts_elsewhere(
     corpus: &SnapshotSet,
     scan: &ShardScan,
 ) -> Result<LabelCounts> {
     let asked = corpus.elsewhere.iter();
-    let counts = try_join_all(asked.map(|shards| counts_of(shards, scan))).await?;
+    let counts = try_join_all(asked.map(|shards| counts_of(shards.rows(scan)))).await?;
     let mut total = LabelCounts::default();
-    for batch in counts.iter().flatten() {
-        total.add_batch(batch)?;
-    }
+    counts.into_iter().for_each(|counts| total.merge(counts));
     Ok(total)
 }
 
-async fn counts_of(shards: &Arc<dyn RemoteShards>, scan: &ShardScan) -> Result<Vec<RecordBatch>> {
-    shards.rows(scan).try_collect().await
+/// The counts that a node sends.
+async fn counts_of(mut batches: SendableRecordBatchStream) -> Result<LabelCounts> {
+    let mut counts = LabelCounts::default();
+    while let Some(batch) = batches.try_next().await? {
+        counts.add_batch(&batch)?;
+    }
+    Ok(counts)
 }
 
 /// As many rows without columns as shards count, so that their number travels instead of them.
@@ -43,13 +53,10 @@ pub(crate) fn rows_without_columns(
     schema: &SchemaRef,
     limit: Option<usize>,
 ) -> SendableRecordBatchStream {
-    let (counts, of_batches) = (shards.rows(scan), Arc::clone(schema));
+    let (counts, of_batches) = (counts_of(shards.rows(scan)), Arc::clone(schema));
     let batches = stream::once(async move {
-        let mut total = LabelCounts::default();
-        for batch in counts.try_collect::<Vec<RecordBatch>>().await? {
-            total.add_batch(&batch)?;
-        }
-        let rows = limit.map_or(total.total(), |limit| total.total().min(limit as u64));
+        let total = counts.await?.total();
+        let rows = limit.map_or(total, |limit| total.min(limit as u64));
         Ok::<_, DataFusionError>(stream::iter(empty_rows(of_batches, rows)))
     });
     let batches = batches.try_flatten().boxed();

@@ -118,6 +118,13 @@ impl LabelCounts {
         }
     }
 
+    /// Adds counts of other rows.
+    pub(crate) fn merge(&mut self, other: LabelCounts) {
+        for (label, count) in other.0 {
+            self.add(label, count);
+        }
+    }
+
     /// The number of all rows.
     pub(crate) fn total(&self) -> u64 {
         self.0.values().sum()

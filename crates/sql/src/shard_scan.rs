@@ -1,7 +1,7 @@
 //! What a node asks another one of its shards: rows or counts under some conditions, as bytes and as batches.
 //!
-//! Only nodes of one release ask each other, so the bytes have no versions. They are read with care all the same: whoever
-//! reaches the port of a node may send them.
+//! Only nodes of one release ask each other, so the bytes have no versions. They are read with care all the same: anyone
+//! who reaches the port of a node may send them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

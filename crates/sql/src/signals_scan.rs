@@ -17,7 +17,7 @@ use signaldex::SignalId;
 
 use crate::columns::SignalColumn;
 use crate::corpus::RemoteShards;
-use crate::elsewhere::{counts_elsewhere, rows_without_columns};
+use crate::elsewhere::{counts_elsewhere, rows_without_columns, write_names};
 use crate::error::of_corpus;
 use crate::leaf::{leaf_methods, properties_of, stream_of};
 use crate::narrowing::Narrowed;
@@ -224,9 +224,7 @@ impl DisplayAs for SignalsScan {
         if !residual.is_empty() {
             write!(f, ", rows={residual:?}")?;
         }
-        for shards in &self.corpus.elsewhere {
-            write!(f, ", elsewhere=[{}]", shards.name())?;
-        }
+        write_names(&self.corpus, f)?;
         match self.limit {
             Some(limit) => write!(f, ", limit={limit}"),
             None => Ok(()),
