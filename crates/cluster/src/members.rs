@@ -399,7 +399,8 @@ impl Members {
     }
 }
 
-/// The process of each name that is alive, or the newest one where several are.
+/// The process of each name that is alive, or the newest one where several are. In the order of names, so that new nodes are
+/// numbered alike however they are told of.
 fn newest_by_name(seen: &[SeenNode]) -> BTreeMap<&str, &SeenNode> {
     let rank = |node: &SeenNode| (node.is_alive, node.incarnation);
     let mut newest: BTreeMap<&str, &SeenNode> = BTreeMap::new();

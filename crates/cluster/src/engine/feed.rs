@@ -12,8 +12,6 @@ use datafusion::arrow::datatypes::Schema;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use datafusion_distributed::{
@@ -28,6 +26,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio_stream::wrappers::{ReceiverStream, UnboundedReceiverStream};
 
+use super::leaf::{leaf_methods, properties_of};
 use super::requests::ConnectionPlan;
 use super::rows::{AnswerRows, SCHEMA};
 use super::scan::{ScanExec, ScanMessage};
@@ -114,15 +113,9 @@ impl FeedExec {
     }
 
     fn with(feed: WorkUnitFeed<Questions>, work: Option<Work>) -> FeedExec {
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(&SCHEMA)),
-            Partitioning::UnknownPartitioning(PARTITIONS),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
         FeedExec {
             feed,
-            properties: Arc::new(properties),
+            properties: properties_of(Arc::clone(&SCHEMA), PARTITIONS),
             work,
         }
     }
@@ -141,31 +134,7 @@ impl DisplayAs for FeedExec {
 }
 
 impl ExecutionPlan for FeedExec {
-    fn name(&self) -> &'static str {
-        "FeedExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
+    leaf_methods!("FeedExec");
 
     fn execute(
         &self,

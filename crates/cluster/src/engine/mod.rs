@@ -11,10 +11,11 @@
 //! peer     the plan on a peer: its questions under way, what is lost when its stream ends     scan   the leaf of SQL
 //! feed     the leaf, its codec, and the refusal of other plans
 //! server   the worker's port: sessions, limits, TLS      requests   what is checked before the engine reads it
-//! unit     a question as a work unit         rows   answers as record batches
+//! unit     a question as a work unit         rows   answers as record batches     leaf   what both leaves have in common
 //! ```
 
 mod feed;
+mod leaf;
 mod peer;
 mod requests;
 mod rows;

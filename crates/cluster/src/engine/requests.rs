@@ -1,9 +1,9 @@
 //! Checks requests of other nodes before the engine reads them. The engine trusts its peers: it would run any plan, make
 //! as many queues as a request declares, and keep an entry for each unknown plan.
 //!
-//! A connection has one plan, which is a leaf alone: that of questions, or where the node answers SQL that of a scan. What is checked is what the engine reads: a request whose bytes
-//! are not those of its checked fields is refused. The engine's queue of questions has no bound, so those that wait in it
-//! are counted here.
+//! A connection has one plan, which is a leaf alone: that of questions, or where the node answers SQL that of a scan. What
+//! is checked is what the engine reads: a request whose bytes are not those of its checked fields is refused. The engine's
+//! queue of questions has no bound, so those that wait in it are counted here.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -317,15 +317,11 @@ impl ConnectionPlan {
             }
             Some(Leaf::Scan) => SCAN_PARTITIONS,
             Some(Leaf::Questions) => PARTITIONS,
-            None if self.0.takes_scans => {
-                return Err(Status::permission_denied(
-                    "the plan is not run here: this port takes questions and scans alone",
-                ));
-            }
             None => {
-                return Err(Status::permission_denied(
-                    "the plan is not run here: this port takes questions alone",
-                ));
+                let taken = ["questions", "questions and scans"][usize::from(self.0.takes_scans)];
+                return Err(Status::permission_denied(format!(
+                    "the plan is not run here: this port takes {taken} alone"
+                )));
             }
         };
         let has_feed = matches!(&read.feeds[..], [feed] if feed.partitions == PARTITIONS as u64);

@@ -43,7 +43,7 @@ enum Asked {
     Page(&'static str, usize),
     Signal(u64),
     Company(String),
-    /// In slices of so many signals.
+    /// In slices of this many signals.
     Export(&'static str, u64),
 }
 
@@ -184,14 +184,10 @@ async fn page(
     }
     let ids: Vec<u64> = answer.keys.iter().map(|key| key.id().get()).collect();
     let expected_ids: Vec<u64> = expected.iter().take(limit).map(|(id, _)| *id).collect();
-    let has_more = (answer.next_cursor.is_some(), expected.len() > limit);
     let shown = format!("{ids:?}");
-    let answer = (ids, has_more.0, text_of(answer.answer));
-    checked(
-        &answer,
-        &(expected_ids, has_more.1, text_of(written)),
-        shown,
-    )
+    let answer = (ids, answer.next_cursor.is_some(), text_of(answer.answer));
+    let has_more = expected.len() > limit;
+    checked(&answer, &(expected_ids, has_more, text_of(written)), shown)
 }
 
 fn text_of(answer: SearchAnswer) -> String {

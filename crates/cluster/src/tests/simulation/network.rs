@@ -10,13 +10,11 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream
 use tokio::time::{Instant, sleep};
 
 use super::world::{Link, World};
+use crate::arrivals::PREFACE_TIME;
 use crate::connections::{Connection, Network, Socket};
 
 /// Bytes under way on a connection.
 const BUFFER: usize = 64 << 10;
-
-/// How long a new connection may stay silent.
-const PREFACE_TIME: Duration = Duration::from_secs(5);
 
 /// How often a silent link is looked at.
 const SILENCE_TICK: Duration = Duration::from_millis(50);

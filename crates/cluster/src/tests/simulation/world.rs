@@ -166,21 +166,11 @@ impl World {
     }
 
     pub(super) fn set_silent(&self, link: (usize, usize), is_silent: bool) {
-        let silent = &mut self.lock().silent;
-        if is_silent {
-            silent.insert(link);
-        } else {
-            silent.remove(&link);
-        }
+        mark(&mut self.lock().silent, link, is_silent);
     }
 
     pub(super) fn set_slow(&self, link: (usize, usize), is_slow: bool) {
-        let slow = &mut self.lock().slow;
-        if is_slow {
-            slow.insert(link);
-        } else {
-            slow.remove(&link);
-        }
+        mark(&mut self.lock().slow, link, is_slow);
     }
 
     /// All links work again, and the store answers.
@@ -260,5 +250,13 @@ impl World {
 
     fn lock(&self) -> MutexGuard<'_, WorldState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn mark(links: &mut BTreeSet<(usize, usize)>, link: (usize, usize), is_marked: bool) {
+    if is_marked {
+        links.insert(link);
+    } else {
+        links.remove(&link);
     }
 }

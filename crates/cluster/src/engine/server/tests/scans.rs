@@ -190,7 +190,7 @@ fn both(one: &[u8], other: &[u8]) -> Vec<u8> {
         _ => panic!("a leaf is an extension"),
     };
     let (mut node, other) = (extension(one), extension(other));
-    // Number of the codec, then the leaf: fields of both are merged by whoever reads them.
+    // Number of the codec, then the leaf: fields of both are merged when they are read.
     let of = |bytes: &[u8]| EncodedLeaf::decode(bytes).expect("a leaf");
     let (first, second) = (of(&node.node), of(&other.node));
     node.node = EncodedLeaf {
