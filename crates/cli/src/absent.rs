@@ -11,6 +11,8 @@ pub(crate) enum AbsentServiceCommand {
     #[command(hide = true)]
     Serve(Ignored),
     #[command(hide = true)]
+    Health(Ignored),
+    #[command(hide = true)]
     Mcp(Ignored),
     #[command(hide = true)]
     Publish(Ignored),
@@ -22,6 +24,10 @@ pub(crate) enum AbsentServiceCommand {
     Usage(Ignored),
     #[command(hide = true)]
     AdminToken(Ignored),
+    #[command(hide = true)]
+    People(Ignored),
+    #[command(hide = true)]
+    Audit(Ignored),
     #[command(hide = true)]
     Completions(Ignored),
     #[command(hide = true)]

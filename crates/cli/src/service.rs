@@ -1,12 +1,15 @@
-//! The commands of the service: serving, keys and usage, publishing for replicas, and manuals.
+//! The commands of the service: serving, keys, usage, people and their changes, publishing for replicas, and manuals.
 
 mod address;
 mod admin_token;
+mod audit;
 mod blocking;
+mod health;
 mod keys;
 pub(crate) mod log;
 mod manual;
 mod mcp;
+mod people;
 mod prune;
 mod publish;
 mod replica;
@@ -27,6 +30,7 @@ use crate::Failure;
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ServiceCommand {
     Serve(Box<serve::Serve>),
+    Health(health::Health),
     Mcp(mcp::Mcp),
     Publish(publish::Publish),
     Prune(prune::Prune),
@@ -34,6 +38,9 @@ pub(crate) enum ServiceCommand {
     Keys(keys::KeysCommand),
     Usage(usage::UsageCommand),
     AdminToken(admin_token::AdminTokenCommand),
+    #[command(subcommand)]
+    People(people::PeopleCommand),
+    Audit(audit::AuditCommand),
     Completions(manual::Completions),
     Man(manual::Man),
 }
@@ -42,12 +49,15 @@ impl ServiceCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self {
             ServiceCommand::Serve(serve) => serve.run(),
+            ServiceCommand::Health(health) => health.run(),
             ServiceCommand::Mcp(mcp) => mcp.run(),
             ServiceCommand::Publish(publish) => publish.run(),
             ServiceCommand::Prune(prune) => prune.run(),
             ServiceCommand::Keys(keys) => keys.run(),
             ServiceCommand::Usage(usage) => usage.run(),
             ServiceCommand::AdminToken(token) => token.run(),
+            ServiceCommand::People(people) => people.run(),
+            ServiceCommand::Audit(audit) => audit.run(),
             ServiceCommand::Completions(completions) => completions.run(),
             ServiceCommand::Man(man) => man.run(),
         }

@@ -4,6 +4,7 @@
 //! Counts are kept here until they are recorded in the state. The rest lives only in memory and is
 //! bounded: a fixed number of requests for each of a fixed number of keys.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -69,7 +70,7 @@ pub(crate) struct Activity {
 
 #[derive(Debug)]
 struct KeptRequests {
-    unrecorded: HashMap<CountedBy, u64>,
+    unrecorded: HashMap<CountedBy, NewRequests>,
     recorded_at: Instant,
     recent: HashMap<i64, VecDeque<RecentRequest>>,
     times: Histogram,
@@ -142,7 +143,11 @@ impl Activity {
             status: request.status,
         };
         let mut kept = self.lock();
-        *kept.unrecorded.entry(by).or_default() += 1;
+        kept.count(NewRequests {
+            by,
+            requests: 1,
+            last_at: at.unix_timestamp(),
+        });
         // Refusals take microseconds, and would hide what answers take.
         if (200..300).contains(&request.status) {
             kept.times.add(at.date(), request.time);
@@ -191,18 +196,13 @@ impl Activity {
         kept.recorded_at = Instant::now();
         let unrecorded = std::mem::take(&mut kept.unrecorded);
         drop(kept);
-        unrecorded
-            .into_iter()
-            .map(|(by, requests)| NewRequests { by, requests })
-            .collect()
+        unrecorded.into_values().collect()
     }
 
     /// Takes back counts that could not be recorded.
     pub(crate) fn keep(&self, requests: Vec<NewRequests>) {
         let mut kept = self.lock();
-        for NewRequests { by, requests } in requests {
-            *kept.unrecorded.entry(by).or_default() += requests;
-        }
+        requests.into_iter().for_each(|new| kept.count(new));
     }
 
     fn lock(&self) -> MutexGuard<'_, KeptRequests> {
@@ -211,6 +211,19 @@ impl Activity {
 }
 
 impl KeptRequests {
+    fn count(&mut self, new: NewRequests) {
+        match self.unrecorded.entry(new.by) {
+            Entry::Vacant(entry) => {
+                entry.insert(new);
+            }
+            Entry::Occupied(mut entry) => {
+                let counted = entry.get_mut();
+                counted.requests += new.requests;
+                counted.last_at = counted.last_at.max(new.last_at);
+            }
+        }
+    }
+
     fn keep(&mut self, request: RecentRequest) {
         if self.recent.len() >= KEYS_MAX && !self.recent.contains_key(&request.key) {
             let last = |requests: &VecDeque<RecentRequest>| requests.back().map(|last| last.at);

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::deadline::Deadline;
 use super::keyring::{KnownKey, Rate};
-use super::keys::{KeyHash, KeyRecord, Scope};
+use super::keys::{KeyHash, Scope};
 use super::metering::Month;
 use super::principal::Principal;
 use super::problem::{Problem, ProblemCode};
@@ -211,19 +211,10 @@ async fn identify(
     let hash = presented_key(parts).ok_or_else(|| unauthorized(NO_KEY))?;
     let key = service.find_key(hash, until).await?;
     let key = key.ok_or_else(|| unauthorized(UNKNOWN_KEY))?;
-    if !key.record.is_valid_at(now) {
-        return Err(unauthorized(ended(&key.record)));
+    if let Some(refusal) = key.refusal(now) {
+        return Err(unauthorized(refusal));
     }
     Ok((key, Some(hash)))
-}
-
-/// Why a known key is refused. Only the holder of the key sees this.
-fn ended(record: &KeyRecord) -> &'static str {
-    if record.revoked_at.is_some() {
-        "The key is revoked; ask the operator for another."
-    } else {
-        "The key has expired; ask the operator to extend it, or for another."
-    }
 }
 
 fn presented_key(parts: &Parts) -> Option<KeyHash> {

@@ -425,7 +425,7 @@ impl ExportRun {
         let key = self.service.find_key(hash, until).await;
         let key = key.map_err(BrokenOff::NotCharged)?;
         let now = self.service.state.now();
-        let valid = key.filter(|key| key.record.is_valid_at(now));
+        let valid = key.filter(|key| key.refusal(now).is_none());
         let valid = valid.ok_or(BrokenOff::KeyEnded)?;
         // What is left was found under the former filter.
         if valid.record.settings.filter == self.key.record.settings.filter {

@@ -10,6 +10,7 @@ use governor::clock::{Clock, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
+use time::UtcDateTime;
 
 use super::keys::{KeyHash, KeyRecord, NewKey};
 use super::metering::Quotas;
@@ -31,6 +32,8 @@ pub(crate) struct KnownKey {
     pub(crate) record: KeyRecord,
     /// Whether answers are charged.
     pub(crate) is_metered: bool,
+    /// The instant from which the secret is refused, if another one has replaced it.
+    ends_at: Option<UtcDateTime>,
     lasting: Arc<Lasting>,
 }
 
@@ -131,6 +134,7 @@ impl Keyring {
         let key = Arc::new(KnownKey {
             lasting: lasting.unwrap_or_else(|| Arc::new(Lasting::new(&record))),
             is_metered: principal.is_metered,
+            ends_at: None,
             record,
         });
         let mut principals = self.principals();
@@ -155,22 +159,31 @@ impl Keyring {
         if known.changes == changes {
             return Ok(());
         }
-        let key = |(hash, record): (KeyHash, KeyRecord)| {
+        let lasting: HashMap<i64, &Arc<KnownKey>> = known
+            .by_hash
+            .values()
+            .map(|key| (key.record.number, key))
+            .collect();
+        let mut by_hash = HashMap::new();
+        for (hash, record) in state.hashed_keys()? {
             // An edited limit applies immediately, and earlier requests do not count against it.
-            let same = known
-                .by_hash
-                .get(&hash)
+            let same = lasting
+                .get(&record.number)
                 .filter(|key| key.has_limit_of(&record));
+            // Both secrets of a rotated key share one limit.
             let lasting = same.map(|key| Arc::clone(&key.lasting));
-            let lasting = lasting.unwrap_or_else(|| Arc::new(Lasting::new(&record)));
             let key = KnownKey {
-                record,
+                lasting: lasting.unwrap_or_else(|| Arc::new(Lasting::new(&record))),
                 is_metered: true,
-                lasting,
+                ends_at: None,
+                record,
             };
-            (hash, Arc::new(key))
-        };
-        let by_hash = state.hashed_keys()?.into_iter().map(key).collect();
+            if let Some(former) = key.record.former.clone() {
+                let ending = key.until(former.until);
+                by_hash.insert(former.hash, Arc::new(ending));
+            }
+            by_hash.insert(hash, Arc::new(key));
+        }
         self.keys.store(Arc::new(KeysByHash { changes, by_hash }));
         Ok(())
     }
@@ -196,6 +209,31 @@ impl Lasting {
 }
 
 impl KnownKey {
+    /// Why the key is not accepted at an instant; only its holder is told.
+    pub(crate) fn refusal(&self, now: UtcDateTime) -> Option<&'static str> {
+        if self.record.revoked_at.is_some() {
+            Some("The key is revoked; ask the operator for another.")
+        } else if !self.record.is_valid_at(now) {
+            Some("The key has expired; ask the operator to extend it, or for another.")
+        } else if self.ends_at.is_some_and(|end| end <= now) {
+            Some(
+                "The key was rotated, and this secret has ended; ask the operator for the new one.",
+            )
+        } else {
+            None
+        }
+    }
+
+    /// The same key by a secret that ends.
+    fn until(&self, end: UtcDateTime) -> KnownKey {
+        KnownKey {
+            record: self.record.clone(),
+            is_metered: self.is_metered,
+            ends_at: Some(end),
+            lasting: Arc::clone(&self.lasting),
+        }
+    }
+
     fn has_limit_of(&self, record: &KeyRecord) -> bool {
         let (own, other) = (&self.record.settings, &record.settings);
         (own.rate, own.burst) == (other.rate, other.burst)

@@ -81,6 +81,21 @@ pub struct KeyRecord {
     pub created_at: UtcDateTime,
     /// When the key was revoked.
     pub revoked_at: Option<UtcDateTime>,
+    /// The secret that the present one has replaced, while both are valid or afterwards.
+    pub former: Option<FormerSecret>,
+    /// The minute of the last request with the key, refused ones included. It is recorded some seconds later.
+    pub used_at: Option<UtcDateTime>,
+}
+
+/// The secret of a key before its last rotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FormerSecret {
+    pub(crate) hash: KeyHash,
+    /// The ends of the secret.
+    pub hint: String,
+    /// The instant from which it is refused.
+    pub until: UtcDateTime,
 }
 
 impl ApiKey {
@@ -305,6 +320,26 @@ impl KeyRecord {
     /// Whether the key is valid at an instant.
     pub fn is_valid_at(&self, now: UtcDateTime) -> bool {
         self.revoked_at.is_none() && self.settings.expires_at.is_none_or(|end| now < end)
+    }
+
+    /// The hints of the secrets that are accepted at an instant, the present one first.
+    ///
+    /// ```
+    /// use signaldex_server::{NewKey, State};
+    /// use time::UtcDateTime;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("signaldex.db");
+    /// let (record, _) = State::open(path)?.create_key(&NewKey::named("shop"))?;
+    /// assert_eq!(record.hints(UtcDateTime::now()).len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn hints(&self, now: UtcDateTime) -> Vec<&str> {
+        let former = self.former.as_ref().filter(|former| now < former.until);
+        let former = former.map(|former| former.hint.as_str());
+        self.hint.as_deref().into_iter().chain(former).collect()
     }
 
     /// The monthly quota of a counter.

@@ -22,6 +22,7 @@
 //! `SPECIFICATION.md` compares the service with its specification, rule by rule.
 
 mod activity;
+mod actor;
 mod admin;
 mod admin_host;
 mod aggregates;
@@ -62,6 +63,7 @@ mod options;
 mod pace;
 mod pages;
 mod parameters;
+mod people;
 mod principal;
 mod problem;
 mod query_pool;
@@ -86,17 +88,18 @@ pub use admin::{Admin, AdminSettings, AdminToken, serve_admin};
 pub use cors::{AllowedOrigin, InvalidOrigin};
 pub use deprecation::{Deprecation, TooShortNotice};
 pub use follow_report::Following;
-pub use keys::{ApiKey, KeyRecord, NewKey, Scope, Scopes};
+pub use keys::{ApiKey, FormerSecret, KeyRecord, NewKey, Scope, Scopes};
 pub use limits::{Limits, ServerLimits};
 pub use log_writer::LogWriter;
 pub use maintenance::Maintenance;
 pub use mcp::serve_mcp;
 pub use metering::{Counter, Counts, Month, Quotas};
 pub use openapi::document as openapi_document;
+pub use people::{PersonRecord, Role};
 pub use principal::Principal;
 pub use server::{Server, serve_metrics};
 pub use service::{Service, Today};
-pub use state::{State, StateError, UsageLine};
+pub use state::{AuditEntry, State, StateError, UsageLine};
 
 /// The README's examples, compiled.
 #[cfg(doctest)]

@@ -29,8 +29,9 @@ struct RequestLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct EndpointLabels {
+struct LatencyLabels {
     endpoint: &'static str,
+    class: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -60,7 +61,7 @@ struct ReasonLabels {
 pub(crate) struct Metrics {
     registry: Mutex<Registry>,
     requests: Family<RequestLabels, Counter>,
-    latencies: Family<EndpointLabels, Histogram>,
+    latencies: Family<LatencyLabels, Histogram>,
     charged: Family<CounterLabels, Counter>,
     pub(crate) rows_checked: Counter,
     pub(crate) replays: Counter,
@@ -104,7 +105,7 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn new() -> Metrics {
         let latencies =
-            Family::<EndpointLabels, Histogram, fn() -> Histogram>::new_with_constructor(|| {
+            Family::<LatencyLabels, Histogram, fn() -> Histogram>::new_with_constructor(|| {
                 Histogram::new(LATENCY_BOUNDS)
             });
         let metrics = Metrics {
@@ -177,7 +178,7 @@ impl Metrics {
         );
         registry.register(
             "request_seconds",
-            "Time to an answer's first byte",
+            "Time to an answer's first byte, by endpoint and class of status",
             self.latencies.clone(),
         );
         registry.register(
@@ -455,8 +456,9 @@ impl Metrics {
         self.requests
             .get_or_create(&RequestLabels { endpoint, status })
             .inc();
+        let class = class_of(status);
         self.latencies
-            .get_or_create(&EndpointLabels { endpoint })
+            .get_or_create(&LatencyLabels { endpoint, class })
             .observe(time.as_secs_f64());
     }
 
@@ -478,5 +480,16 @@ impl Metrics {
             let _ = encode(&mut text, &registry);
         }
         text
+    }
+}
+
+/// The class of a status. Refusals take microseconds, and would hide what answers take.
+fn class_of(status: u16) -> &'static str {
+    match status {
+        200..300 => "2xx",
+        300..400 => "3xx",
+        400..500 => "4xx",
+        500.. => "5xx",
+        _ => "1xx",
     }
 }

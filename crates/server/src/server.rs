@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::get;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -23,6 +23,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::actor::PeerAddress;
 use super::admin_host;
 use super::limits::{HEAD_BYTES_MAX, ServerLimits};
 use super::pace::TooSlow;
@@ -209,15 +210,16 @@ pub(super) async fn serve_routes(listener: TcpListener, routes: Router) {
     loop {
         // The semaphore is never closed, so the permit always comes.
         let permit = Arc::clone(&permits).acquire_owned().await;
-        let socket = match listener.accept().await {
-            Ok((socket, _)) => socket,
+        let (socket, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "no connection could be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
-        let routes = TowerToHyperService::new(routes.clone());
+        let routes = routes.clone().layer(Extension(PeerAddress(peer.ip())));
+        let routes = TowerToHyperService::new(routes);
         tokio::spawn(async move {
             let _permit = permit;
             let io = TokioIo::new(PacedStream::new(socket, rate));

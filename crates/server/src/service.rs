@@ -21,6 +21,7 @@ use super::limits::Limits;
 use super::log_writer::LogWriter;
 use super::metering::Counter;
 use super::metrics::Metrics;
+use super::people::Role;
 use super::problem::Problem;
 use super::query_pool::QueryPool;
 use super::slow::SlowQueries;
@@ -197,8 +198,9 @@ impl Service {
         self.0.today()
     }
 
-    /// Whether a text is the admin token: for listeners of the host that operators alone may use. Reads the state, so it
-    /// blocks for some microseconds, or for as long as the state is written.
+    /// Whether a text is the token of a person whose [`Role`](super::Role) is that of an admin: for listeners of the host
+    /// that operators alone may use. Reads the state, so it blocks for some microseconds, or for as long as the state is
+    /// written.
     ///
     /// ```no_run
     /// use signaldex::sample;
@@ -218,7 +220,8 @@ impl Service {
     /// # Errors
     /// The state cannot be read.
     pub fn is_admin_token(&self, text: &str) -> Result<bool, StateError> {
-        Ok(self.0.state.admin_token()? == Some(TokenHash::of(text)))
+        let person = self.0.state.person_of(TokenHash::of(text))?;
+        Ok(person.is_some_and(|person| person.role == Role::Admin))
     }
 
     /// The metrics in the text format of Prometheus.

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::keys::StateFile;
 use crate::Failure;
 
-/// Create a new admin token for the dashboard and print it once; the old one is refused from then on
+/// Create a new token for the person admin of the dashboard and print it once; the old one is refused from then on
 #[derive(Debug, clap::Args)]
 pub(crate) struct AdminTokenCommand {
     #[command(flatten)]

@@ -9,7 +9,7 @@ use signaldex::Filter;
 use signaldex::query::KeyFilter;
 use signaldex_server::{KeyRecord, NewKey, Quotas, Scopes, State};
 use time::format_description::well_known::Rfc3339;
-use time::{Date, OffsetDateTime, UtcDateTime};
+use time::{Date, Duration, OffsetDateTime, UtcDateTime};
 
 use crate::shown_as::ShownAs;
 use crate::table::TableColumn;
@@ -67,6 +67,9 @@ pub(crate) struct Create {
 pub(crate) struct List {
     #[command(flatten)]
     state: StateFile,
+    /// Only keys created before that day (UTC) which no request has used since
+    #[arg(long, value_name = "DATE", value_parser = source::parse_date)]
+    unused_since: Option<Date>,
     #[command(flatten)]
     shown_as: ShownAs,
 }
@@ -125,13 +128,16 @@ struct VisibleSignals {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<T>(Option<T>);
 
-/// Replace the secret of a key and print the new one once; the old one is refused from then on
+/// Replace the secret of a key and print the new one once; the old one is refused after the overlap
 #[derive(Debug, clap::Args)]
 pub(crate) struct Rotate {
     #[command(flatten)]
     state: StateFile,
     /// The id that `create` printed
     id: String,
+    /// How long the old secret is still accepted: a number of s, m, h or d, at most 30d
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_overlap)]
+    overlap: Duration,
 }
 
 /// Revoke a key by its id
@@ -221,7 +227,10 @@ impl Create {
 
 impl List {
     fn run(self) -> Result<(), Failure> {
-        let keys = self.state.open_existing()?.keys()?;
+        let mut keys = self.state.open_existing()?.keys()?;
+        if let Some(day) = self.unused_since {
+            keys.retain(|key| is_unused_since(key, day));
+        }
         let lines: Vec<Value> = keys.iter().map(line).collect();
         if self.shown_as.is_table() {
             let columns = [
@@ -232,6 +241,7 @@ impl List {
                 TableColumn::whole("createdAt", 6),
                 TableColumn::whole("expiresAt", 4),
                 TableColumn::whole("revokedAt", 3),
+                TableColumn::whole("lastUsedAt", 7),
             ];
             return table::print_objects(&columns, &lines);
         }
@@ -301,7 +311,10 @@ impl VisibleSignals {
 
 impl Rotate {
     fn run(self) -> Result<(), Failure> {
-        let key = self.state.open_existing()?.rotate_key(&self.id)?;
+        let key = self
+            .state
+            .open_existing()?
+            .rotate_key(&self.id, self.overlap)?;
         let key = key.ok_or_else(|| no_key(&self.id))?;
         let rotated = json!({"id": self.id, "key": key.as_str()});
         Ok(writeln!(std::io::stdout(), "{rotated}")?)
@@ -322,6 +335,31 @@ impl CopyKeys {
 
 fn no_key(id: &str) -> Failure {
     format!("there is no key {id:?}, or it is revoked; `signaldex keys list` shows all").into()
+}
+
+/// Whether a key existed before a day and has not been used from then on.
+fn is_unused_since(key: &KeyRecord, day: Date) -> bool {
+    let start = day.midnight().as_utc();
+    key.created_at < start && key.used_at.is_none_or(|used| used < start)
+}
+
+/// Reads a time such as `90s`, `24h` or `30d`, within the bounds of an overlap.
+fn parse_overlap(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let seconds = match &text[digits.len()..] {
+        "s" => Some(1),
+        "m" => Some(60),
+        "h" => Some(60 * 60),
+        "d" => Some(24 * 60 * 60),
+        "" => (digits == "0").then_some(0),
+        _ => None,
+    };
+    let number = digits.parse::<u32>().ok().map(i64::from);
+    let time = number
+        .zip(seconds)
+        .map(|(number, unit)| Duration::seconds(number * unit));
+    time.filter(|time| *time <= Duration::days(30))
+        .ok_or_else(|| "a time of 0 to 30 days is needed, such as 90m, 24h or 7d".to_owned())
 }
 
 fn parse_quota(text: &str) -> Result<Setting<u64>, String> {
@@ -353,6 +391,8 @@ fn line(key: &KeyRecord) -> Value {
     json!({
         "id": key.id,
         "hint": key.hint,
+        "hints": key.hints(UtcDateTime::now()),
+        "lastUsedAt": instant(key.used_at),
         "name": settings.name,
         "scopes": settings.scopes.to_string(),
         "createdAt": instant(Some(key.created_at)),
@@ -375,7 +415,7 @@ fn texts(filters: Option<&[Filter]>) -> Vec<String> {
     filters.map(ToString::to_string).collect()
 }
 
-fn instant(instant: Option<UtcDateTime>) -> Option<String> {
+pub(super) fn instant(instant: Option<UtcDateTime>) -> Option<String> {
     OffsetDateTime::from(instant?).format(&Rfc3339).ok()
 }
 

@@ -506,8 +506,7 @@ fn show_dashboard(address: SocketAddr, token: Option<AdminToken>, state: &StateF
     let token = match token {
         Some(token) => format!("Admin token, shown this once:\n\n{}\n", token.as_str()),
         None => format!(
-            "Admin token: unchanged since the first start; `signaldex admin-token --state {state}` creates a new \
-             one."
+            "Admin token: shown at the first start; `signaldex admin-token --state {state}` creates a new one."
         ),
     };
     let text = format!("Dashboard and search page: http://{address}/\n{token}\n");

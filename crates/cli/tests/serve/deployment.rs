@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use crate::client;
-use crate::program::{launch, program};
+use crate::program::{launch, launch_with_admin, program};
 
 const UNIT: &str = include_str!("../../../../docs/deploy/signaldex.service");
 const CONTAINER: &str = include_str!("../../../../docs/deploy/Containerfile");
 const ALERTS: &str = include_str!("../../../../docs/deploy/alerts.yml");
+const GRAFANA: &str = include_str!("../../../../docs/deploy/grafana.json");
 /// A family without a sample is not in what the service prints, so the names are looked up here.
 const METRICS: &str = include_str!("../../../server/src/metrics.rs");
 
@@ -114,4 +115,65 @@ fn every_metric_of_the_alert_rules_exists() {
             "{name}"
         );
     }
+}
+
+/// All names of metrics in an expression.
+fn names_of(expression: &str) -> impl Iterator<Item = &str> {
+    let is_name = |char: char| char.is_ascii_lowercase() || char == '_';
+    let words = expression.split(move |char| !is_name(char));
+    words.filter(|word| word.starts_with("signaldex_") || word.starts_with("process_"))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn every_metric_of_the_grafana_dashboard_is_at_metrics() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut command = program();
+    command.args([
+        "serve",
+        "--addr",
+        "127.0.0.1:0",
+        "--admin-addr",
+        "127.0.0.1:0",
+        "--state",
+    ]);
+    command.arg(directory.path().join("state.db"));
+    let (mut service, [address, admin], _errors) = launch_with_admin(command);
+    // Families of requests have samples once there was one.
+    assert_eq!(client::request(address, "GET", "/healthz", &[]).status, 200);
+    let metrics = client::request(admin, "GET", "/metrics", &[]).body;
+    service.kill().expect("killed");
+    service.wait().expect("gone");
+    let metrics = String::from_utf8(metrics).expect("text");
+    let dashboard: serde_json::Value = serde_json::from_str(GRAFANA).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let targets = panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().expect("targets"));
+    let mut expressions: Vec<&str> = targets
+        .filter_map(|target| target["expr"].as_str())
+        .collect();
+    let variables = dashboard["templating"]["list"]
+        .as_array()
+        .expect("variables");
+    expressions.extend(
+        variables
+            .iter()
+            .filter_map(|variable| variable["query"].as_str()),
+    );
+    let names: Vec<&str> = expressions.iter().flat_map(|line| names_of(line)).collect();
+    assert!(names.len() >= 20, "{names:?}");
+    for name in names {
+        let is_shown = metrics.lines().any(|line| {
+            let rest = line.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with(['{', ' ']))
+        });
+        assert!(is_shown, "{name} is not at /metrics");
+    }
+}
+
+#[test]
+fn the_container_and_the_unit_ask_for_the_health() {
+    assert!(CONTAINER.contains("CMD [\"signaldex\", \"health\"]"));
+    assert!(UNIT.contains("until /usr/local/bin/signaldex health; do"));
 }

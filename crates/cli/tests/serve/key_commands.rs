@@ -200,3 +200,80 @@ fn copied_keys_are_accepted_with_their_settings_and_stay_revoked() {
     copy();
     assert_eq!(status_in_time(running.address, search, &key, 401), 401);
 }
+
+#[test]
+fn both_secrets_of_a_key_work_until_the_overlap_ends() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let (service, address, _errors) = serve(&state, &[]);
+    let running = Running { service, address };
+    let (id, old) = create(&state);
+    let company = "/api/v1/companies/pomelora";
+    let status = |key: &str, expected| status_in_time(running.address, company, key, expected);
+    assert_eq!(status(&old, 200), 200);
+    for wrong in [
+        "31d",
+        "-1h",
+        "1",
+        "h",
+        "1w",
+        "9999999999d",
+        "1.5h",
+        "99999999h",
+    ] {
+        let output = run(&state, &["keys", "rotate", &id, "--overlap", wrong]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+    }
+    let rotated = json(&run(&state, &["keys", "rotate", &id, "--overlap", "24h"]));
+    let new = rotated["key"].as_str().expect("a key");
+    assert_eq!((status(new, 200), status(&old, 200)), (200, 200));
+    let key = |state: &Path| json(&run(state, &["keys", "list"]))[0].clone();
+    assert_eq!(key(&state)["hints"].as_array().map(Vec::len), Some(2));
+    // A copy has both, too; a second rotation ends the oldest one at once.
+    let copy = directory.path().join("copy.db");
+    json(&run(&copy, &["keys", "copy", &state.display().to_string()]));
+    assert_eq!(key(&copy)["hints"], key(&state)["hints"]);
+    let again = json(&run(&state, &["keys", "rotate", &id, "--overlap", "2s"]));
+    let newest = again["key"].as_str().expect("a key");
+    assert_eq!((status(newest, 200), status(&old, 401)), (200, 401));
+    assert_eq!(status(new, 401), 401, "after two seconds");
+    let answer = ask(running.address, company, new);
+    let said = String::from_utf8(answer.body).expect("text");
+    assert!(said.contains("The key was rotated"), "{said}");
+    assert_eq!(key(&state)["hints"].as_array().map(Vec::len), Some(1));
+    assert_eq!(status(newest, 200), 200);
+}
+
+#[test]
+fn a_key_knows_when_it_was_last_used() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let (service, address, _errors) = serve(&state, &[]);
+    let running = Running { service, address };
+    let (id, key) = create(&state);
+    let list = |arguments: &[&str]| json(&run(&state, &[&["keys", "list"], arguments].concat()));
+    assert_eq!(list(&[])[0]["lastUsedAt"], serde_json::Value::Null);
+    assert_eq!(
+        list(&["--unused-since", "2999-01-01"])[0]["id"],
+        id.as_str()
+    );
+    let before_it = list(&["--unused-since", "2020-01-01"]);
+    assert_eq!(before_it, serde_json::json!([]), "it did not exist then");
+    assert_eq!(
+        status_in_time(running.address, "/api/v1/signals?limit=1", &key, 200),
+        200
+    );
+    let started = Instant::now();
+    while list(&[])[0]["lastUsedAt"].is_null() && started.elapsed() < TIMEOUT {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let used = list(&[])[0]["lastUsedAt"]
+        .as_str()
+        .expect("an instant")
+        .to_owned();
+    assert!(used.ends_with(":00Z"), "to the minute: {used}");
+    assert_eq!(
+        list(&["--unused-since", "2999-01-01"])[0]["id"],
+        id.as_str()
+    );
+}

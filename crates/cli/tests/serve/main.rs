@@ -8,6 +8,7 @@ mod deployment;
 mod documents;
 #[cfg(target_os = "linux")]
 mod headers;
+mod health;
 mod key_commands;
 mod logs;
 #[cfg(target_os = "linux")]
@@ -15,6 +16,7 @@ mod memory;
 mod operators;
 #[cfg(target_os = "linux")]
 mod out_of_memory;
+mod people;
 mod program;
 mod replaced;
 #[cfg(target_os = "linux")]

@@ -72,7 +72,18 @@ fn counts_are_taken_once_and_kept_where_they_were_not_recorded() {
     assert!(activity.take_unrecorded().is_empty());
     activity.keep(taken);
     activity.note(answered(1, 9), instant(0));
-    assert_eq!(activity.take_unrecorded()[0].requests, 4);
+    let taken = activity.take_unrecorded();
+    assert_eq!(
+        (taken[0].requests, taken[0].last_at),
+        (4, instant(0).unix_timestamp())
+    );
+    activity.keep(taken);
+    activity.note(answered(1, 9), instant(7));
+    activity.note(answered(1, 9), instant(3));
+    assert_eq!(
+        activity.take_unrecorded()[0].last_at,
+        instant(7).unix_timestamp()
+    );
 }
 
 #[test]

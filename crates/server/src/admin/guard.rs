@@ -1,7 +1,7 @@
 //! Access control for the pages that need a session.
 //!
 //! Invariant: no such page is rendered without a session, and no form changes anything unless it carries
-//! the session's token and comes from the same origin.
+//! the session's token, comes from the same origin, and the person's role allows it.
 
 use std::sync::Arc;
 
@@ -22,9 +22,12 @@ use super::seal::Nonce;
 use super::session::Session;
 use super::token::TokenHash;
 use super::visit::Visit;
+use crate::people::{PersonRecord, Role};
 
 /// The name of the session's cookie.
 pub(super) const COOKIE_NAME: &str = "signaldex_session";
+/// The form that viewers may submit too: it changes nothing but their session.
+const SIGN_OUT: &str = "/sign-out";
 /// The field of a form that carries the session's token.
 pub(super) const FORM_TOKEN: &str = "form_token";
 
@@ -41,8 +44,8 @@ async fn visit(admin: &Admin, request: Request) -> Result<Request, PageResult> {
     let (parts, body) = request.into_parts();
     let nonce = layout::nonce_of(&parts.extensions);
     let is_reading = parts.method == Method::GET || parts.method == Method::HEAD;
-    let session = match session_of(admin, &parts.headers).await {
-        Ok(Some(session)) => session,
+    let (session, person) = match session_of(admin, &parts.headers).await {
+        Ok(Some(signed_in)) => signed_in,
         Ok(None) if is_reading => return Err(Ok(to_sign_in(&parts))),
         Ok(None) => return Err(refuse(&nonce, "Your session has ended; sign in again.")),
         Err(error) => return Err(Err(error)),
@@ -54,8 +57,14 @@ async fn visit(admin: &Admin, request: Request) -> Result<Request, PageResult> {
             .await
             .map_err(|reason| refuse(&nonce, reason))?
     };
+    let is_change = !is_reading && parts.uri.path() != SIGN_OUT;
+    if is_change && person.role != Role::Admin {
+        let reason = "Your role is viewer, which sees all pages and changes nothing. Ask an admin for the change.";
+        return Err(refuse(&nonce, reason));
+    }
     let visit = Visit {
         session,
+        person,
         nonce: nonce.0,
         query: parts.uri.query().unwrap_or_default().to_owned(),
         form,
@@ -109,24 +118,34 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
         .find_map(|(name, value)| (name == COOKIE_NAME).then_some(value))
 }
 
-/// The session of a request.
+/// The session of a request, and the person whose token has started it. Ends the session of a token that is no
+/// person's any more.
 pub(super) async fn session_of(
     admin: &Admin,
     headers: &HeaderMap,
-) -> Result<Option<Arc<Session>>, Failed> {
+) -> Result<Option<(Arc<Session>, PersonRecord)>, Failed> {
     let Some(cookie) = cookie(headers) else {
         return Ok(None);
     };
-    let current = current_token(admin).await?;
-    Ok(admin.0.sessions.find(cookie, current))
+    let Some(session) = admin.0.sessions.find(cookie) else {
+        return Ok(None);
+    };
+    let person = person_of(admin, session.token).await?;
+    if person.is_none() {
+        admin.0.sessions.end(cookie);
+    }
+    Ok(person.map(|person| (session, person)))
 }
 
-/// The hash of the admin token, read as for a request of a client.
-pub(super) async fn current_token(admin: &Admin) -> Result<Option<TokenHash>, Failed> {
+/// The person of a token, read as for a request of a client.
+pub(super) async fn person_of(
+    admin: &Admin,
+    token: TokenHash,
+) -> Result<Option<PersonRecord>, Failed> {
     let service = &admin.0.service.0;
     let until = Instant::now() + service.limits.request_time;
-    let token = service.read(until, |service| service.state.admin_token());
-    Ok(token.await?)
+    let person = service.read(until, move |service| service.state.person_of(token));
+    Ok(person.await?)
 }
 
 fn refuse(nonce: &Nonce, reason: &str) -> PageResult {

@@ -3,10 +3,10 @@
 use super::figures;
 use super::form::SelectOption;
 use crate::keys::KeyRecord;
-use crate::state::{KeysWanted, State, StateError};
+use crate::state::{State, StateError};
 
 /// Keys to choose from. The page of keys finds all others and links to what they asked and used.
-const CHOICES_MAX: u64 = 100;
+const CHOICES_MAX: usize = 100;
 
 /// The keys to choose from.
 pub(super) struct KeyChoices {
@@ -19,10 +19,9 @@ pub(super) struct KeyChoices {
 impl KeyChoices {
     /// The choices if the key of an id is chosen, or all keys if there is no such key.
     pub(super) fn read(state: &State, id: &str) -> Result<KeyChoices, StateError> {
-        // The valid ones come first.
-        let found = state.key_page(&KeysWanted::first(CHOICES_MAX, state.now()))?;
+        let (newest, all) = state.newest_keys(CHOICES_MAX, state.now())?;
         let chosen = state.key(id)?;
-        let newest = found.keys.iter().map(|(key, _)| key);
+        let newest = newest.iter();
         let is_older = |chosen: &&KeyRecord| newest.clone().all(|key| key.id != chosen.id);
         let older = chosen.as_ref().filter(is_older);
         let choices: Vec<SelectOption> = older
@@ -30,7 +29,7 @@ impl KeyChoices {
             .chain(newest.clone())
             .map(|key| choice(key, id))
             .collect();
-        let others = found.all.saturating_sub(choices.len() as u64);
+        let others = all.saturating_sub(choices.len() as u64);
         Ok(KeyChoices {
             others: match others {
                 0 => String::new(),

@@ -18,6 +18,10 @@ pub(super) struct PageLayout<'a> {
     pub(super) nonce: &'a str,
     /// The form token of the session; `None` for pages without a session.
     pub(super) form_token: Option<&'a str>,
+    /// Who has signed in; empty for pages without a session.
+    pub(super) person: &'a str,
+    /// Whether that person may change anything.
+    pub(super) may_change: bool,
     /// The path of the page, which is highlighted in the navigation.
     pub(super) path: &'a str,
     /// The version of the assets, so that browsers do not use stale ones.
@@ -46,7 +50,7 @@ struct MessagePage<'a> {
 
 impl<'a> PageLayout<'a> {
     /// The entries of the navigation.
-    pub(super) const NAVIGATION: [NavigationEntry; 8] = [
+    pub(super) const NAVIGATION: [NavigationEntry; 10] = [
         NavigationEntry::new("/", "Overview"),
         NavigationEntry::new("/search", "Search"),
         NavigationEntry::new("/companies", "Companies"),
@@ -55,6 +59,8 @@ impl<'a> PageLayout<'a> {
         NavigationEntry::new("/requests", "Requests"),
         NavigationEntry::new("/slow", "Slow queries"),
         NavigationEntry::new("/storage", "Storage"),
+        NavigationEntry::new("/people", "People"),
+        NavigationEntry::new("/audit", "Audit"),
     ];
 
     /// The layout of a page without a session.
@@ -63,6 +69,8 @@ impl<'a> PageLayout<'a> {
             title,
             nonce: &nonce.0,
             form_token: None,
+            person: "",
+            may_change: false,
             path: "",
             version: assets::version(),
         }
@@ -74,6 +82,8 @@ impl<'a> PageLayout<'a> {
             title,
             nonce: &visit.nonce,
             form_token: Some(&visit.session.form_token),
+            person: &visit.person.name,
+            may_change: visit.may_change(),
             path: visit.parts.uri.path(),
             version: assets::version(),
         }

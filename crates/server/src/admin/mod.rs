@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! seal      headers and a nonce for every answer
-//! guard     session, forged forms                -> a session, for every page that needs one
-//! sign_in   exchanges the admin token for a session
+//! guard     session, role, forged forms          -> a person, for every page that needs one
+//! sign_in   exchanges the token of a person for a session
 //! overview  keys  usage  requests                pages over the state and recent activity
+//! people  audit                                  who uses the dashboard, and who changed what
 //! slow  storage                                  pages over the index
 //! search    every filter, results, records       searches the index directly, unmetered
 //! layout    shared layout                        templates/ and assets/, embedded
@@ -13,6 +14,7 @@
 //! Pages are rendered on the threads for blocking work, so that they never delay a client's request.
 
 mod assets;
+mod audit;
 mod dashboard;
 mod failed;
 mod figures;
@@ -22,6 +24,7 @@ mod key_choices;
 mod keys;
 mod layout;
 mod overview;
+mod people;
 mod requests;
 mod seal;
 mod search;
@@ -82,6 +85,13 @@ impl Admin {
             .route("/requests", get(page(requests::show)))
             .route("/slow", get(page(slow::show)))
             .route("/storage", get(page(storage::show)))
+            .route("/people", get(page(people::list)).post(page(people::add)))
+            .route(
+                "/people/edit",
+                get(page(people::edit)).post(page(people::set_role)),
+            )
+            .route("/people/revoke", post(page(people::revoke)))
+            .route("/audit", get(page(audit::show)))
             .route("/sign-out", post(page(sign_in::leave)))
             .route_layer(middleware::from_fn_with_state(self.clone(), guard::admit));
         let open = Router::new()

@@ -1,6 +1,5 @@
 //! The start page: today's requests, latencies and usage.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -14,10 +13,9 @@ use super::figures;
 use super::layout::{self, Fact, PageLayout};
 use super::visit::Visit;
 use crate::activity::TodaysTimes;
-use crate::keys::KeyStatus;
 use crate::metering::{Counter, Counts, Month};
 use crate::pages;
-use crate::state::{KeysWanted, RequestLine};
+use crate::state::{BusyKey, RequestTotal};
 
 /// Number of keys shown in the list of the most active ones.
 const TOP_KEYS: usize = 5;
@@ -52,6 +50,20 @@ struct TopKey {
 }
 
 impl TopKey {
+    fn new(busy: BusyKey) -> TopKey {
+        let (id, name) = match busy.key {
+            Some((id, name)) => (id.clone(), figures::key_name(&id, &name)),
+            None => (String::new(), "no valid key".to_owned()),
+        };
+        TopKey {
+            name,
+            id,
+            requests: busy.requests,
+            refused: busy.refused,
+            failed: busy.failed,
+        }
+    }
+
     /// The figures of the row, as its columns have them.
     fn figures(&self) -> [String; 3] {
         [self.requests, self.refused, self.failed].map(figures::grouped)
@@ -67,21 +79,16 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let service = &admin.0.service;
     let now = service.0.state.now();
     service.record_requests();
-    let requests = service.0.state.requests(now.date())?;
-    let todays = service.0.state.usage_by_day(now.date())?;
-    let todays = sum(todays.into_iter().map(|line| line.counts));
-    let totals = service.0.state.usage(Some(Month::of(now)))?;
-    let totals = sum(totals.into_iter().map(|line| line.counts));
-    let active_keys = service.0.state.key_page(&KeysWanted {
-        status: Some(KeyStatus::Active),
-        ..KeysWanted::first(1, now)
-    })?;
-    let active_keys = active_keys.wanted;
+    let requests = service.0.state.request_totals(now.date())?;
+    let busiest = service.0.state.busiest_keys(now.date(), TOP_KEYS)?;
+    let todays = service.0.state.day_total(now.date())?;
+    let totals = service.0.state.month_total(Month::of(now))?;
+    let active_keys = service.0.state.active_keys(now)?;
     let is_new = requests.is_empty() && totals.iter().all(|&total| total == 0);
     let page = Overview {
         layout: PageLayout::of(visit, "Overview"),
         facts: facts(admin, &requests, active_keys, now),
-        top_keys: top_keys(&requests),
+        top_keys: busiest.into_iter().map(TopKey::new).collect(),
         month: Month::of(now).to_string(),
         used: Counter::ALL
             .map(|counter| used(counter, totals, todays))
@@ -94,18 +101,12 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     layout::render(StatusCode::OK, &page)
 }
 
-/// Adds up counts per counter.
-pub(super) fn sum(lines: impl Iterator<Item = Counts>) -> Counts {
-    let mut totals = Counts::default();
-    for counts in lines {
-        for (total, count) in totals.iter_mut().zip(counts) {
-            *total = total.saturating_add(count);
-        }
-    }
-    totals
-}
-
-fn facts(admin: &Admin, requests: &[RequestLine], active_keys: u64, now: UtcDateTime) -> Vec<Fact> {
+fn facts(
+    admin: &Admin,
+    requests: &[RequestTotal],
+    active_keys: u64,
+    now: UtcDateTime,
+) -> Vec<Fact> {
     let service = &admin.0.service.0;
     let health = match pages::error(service) {
         None => Fact::new("Health", "ready", "answers requests with a key"),
@@ -148,7 +149,7 @@ fn facts(admin: &Admin, requests: &[RequestLine], active_keys: u64, now: UtcDate
     ]
 }
 
-fn requests_fact(requests: &[RequestLine]) -> Fact {
+fn requests_fact(requests: &[RequestTotal]) -> Fact {
     let all: u64 = requests.iter().map(|line| line.requests).sum();
     Fact::new(
         "Requests today",
@@ -158,7 +159,7 @@ fn requests_fact(requests: &[RequestLine]) -> Fact {
 }
 
 fn status_fact(
-    requests: &[RequestLine],
+    requests: &[RequestTotal],
     name: &'static str,
     statuses: RangeInclusive<u16>,
     note: &str,
@@ -168,34 +169,6 @@ fn status_fact(
         .filter(|line| statuses.contains(&line.status));
     let count = lines.map(|line| line.requests).sum();
     Fact::new(name, figures::grouped(count), note)
-}
-
-/// The keys with the most requests, descending.
-fn top_keys(requests: &[RequestLine]) -> Vec<TopKey> {
-    let mut by_id: BTreeMap<&str, TopKey> = BTreeMap::new();
-    for line in requests {
-        let (id, name) = match &line.key {
-            Some((id, name)) => (id.as_str(), figures::key_name(id, name)),
-            None => ("", "no valid key".to_owned()),
-        };
-        let key = by_id.entry(id).or_insert(TopKey {
-            name,
-            id: id.to_owned(),
-            requests: 0,
-            refused: 0,
-            failed: 0,
-        });
-        key.requests += line.requests;
-        if REFUSED.contains(&line.status) {
-            key.refused += line.requests;
-        } else if FAILED.contains(&line.status) {
-            key.failed += line.requests;
-        }
-    }
-    let mut keys: Vec<TopKey> = by_id.into_values().collect();
-    keys.sort_by_key(|key| std::cmp::Reverse(key.requests));
-    keys.truncate(TOP_KEYS);
-    keys
 }
 
 fn used(counter: Counter, totals: Counts, todays: Counts) -> Fact {

@@ -1,13 +1,13 @@
 //! Sessions of the dashboard, with their expiry and form token.
 //!
 //! Sessions exist only in memory and end with the process, so nothing stolen from a disk gives access. A
-//! session also ends when the admin token that started it is replaced.
+//! session also ends when the token that started it is revoked or replaced.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::token::TokenHash;
+use super::token::{AdminToken, TokenHash};
 use crate::keys::{self, ApiKey, KeyRecord};
 
 /// Random bytes of a session's cookie and of its form token.
@@ -20,14 +20,22 @@ const SESSIONS_MAX: usize = 64;
 pub(super) struct Session {
     /// The token that every form of the session must carry.
     pub(super) form_token: String,
+    /// The token that started it.
+    pub(super) token: TokenHash,
     expires_at: Instant,
-    admin_token: TokenHash,
     secret: Mutex<Option<NewSecret>>,
 }
 
 /// A new secret, until it is shown.
 #[derive(Debug)]
-pub(super) struct NewSecret {
+pub(super) enum NewSecret {
+    Key(NewKeySecret),
+    Person { name: String, token: AdminToken },
+}
+
+/// The secret of a new or rotated key.
+#[derive(Debug)]
+pub(super) struct NewKeySecret {
     pub(super) record: KeyRecord,
     pub(super) key: ApiKey,
     /// Whether it replaces an earlier secret.
@@ -55,12 +63,12 @@ impl Sessions {
     }
 
     /// Starts a session and returns the cookie's value.
-    pub(super) fn begin(&self, admin_token: TokenHash) -> Result<String, getrandom::Error> {
+    pub(super) fn begin(&self, token: TokenHash) -> Result<String, getrandom::Error> {
         let cookie = keys::random_text::<SECRET_BYTES>()?;
         let session = Session {
             form_token: keys::random_text::<SECRET_BYTES>()?,
             expires_at: Instant::now() + self.lifetime,
-            admin_token,
+            token,
             secret: Mutex::default(),
         };
         let mut sessions = self.lock();
@@ -69,12 +77,13 @@ impl Sessions {
         Ok(cookie)
     }
 
-    /// The session of a cookie, unless it has expired or its admin token has been replaced.
-    pub(super) fn find(&self, cookie: &str, current: Option<TokenHash>) -> Option<Arc<Session>> {
+    /// The session of a cookie, unless it has expired. Whether its token is still that of a person is for the caller to
+    /// find out.
+    pub(super) fn find(&self, cookie: &str) -> Option<Arc<Session>> {
         let key = key_of(cookie);
         let mut sessions = self.lock();
         let session = sessions.get(&key)?;
-        if session.expires_at <= Instant::now() || Some(session.admin_token) != current {
+        if session.expires_at <= Instant::now() {
             sessions.remove(&key);
             return None;
         }
@@ -105,9 +114,10 @@ impl Session {
         *self.lock() = Some(secret);
     }
 
-    /// Takes the new secret to be shown once. Only for [`Visit`](super::visit::Visit).
-    pub(super) fn take_secret(&self) -> Option<NewSecret> {
-        self.lock().take()
+    /// Takes the new secret to be shown once, if it is one that the page shows. Only for
+    /// [`Visit`](super::visit::Visit).
+    pub(super) fn take_secret(&self, is_shown: fn(&NewSecret) -> bool) -> Option<NewSecret> {
+        self.lock().take_if(|secret| is_shown(secret))
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<NewSecret>> {

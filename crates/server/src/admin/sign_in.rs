@@ -1,4 +1,4 @@
-//! Signing in with the admin token, and signing out.
+//! Signing in with the token of a person, and signing out.
 
 use std::time::Duration;
 
@@ -66,15 +66,26 @@ pub(super) async fn enter(
     };
     let next = own_path(form.value("next"));
     let shown = TokenHash::of(form.value("token"));
-    if guard::current_token(&admin).await? != Some(shown) {
-        tracing::warn!("sign-in refused: wrong admin token");
-        let error = "Wrong admin token.";
+    let Some(person) = guard::person_of(&admin, shown).await? else {
+        tracing::warn!("sign-in refused: wrong token");
+        let error = "Wrong token.";
         return show(&nonce, StatusCode::UNAUTHORIZED, "", error, next);
-    }
+    };
+    note(&admin, shown).await;
     let sessions = &admin.0.sessions;
     let cookie = set_cookie(&sessions.begin(shown)?, sessions.lifetime(), &parts.headers);
-    tracing::info!("signed in to the dashboard");
+    tracing::info!(person = person.name, "signed in to the dashboard");
     Ok(([(SET_COOKIE, cookie)], to(next)).into_response())
+}
+
+/// Notes the sign-in with the person. Where the state cannot be written, people can still look at it.
+async fn note(admin: &Admin, token: TokenHash) {
+    let admin = admin.clone();
+    let note = move || admin.0.service.0.state.note_sign_in(token);
+    let noted = tokio::task::spawn_blocking(note).await;
+    if let Ok(Err(error)) = noted {
+        tracing::warn!(error = format_args!("{error:#}"), "a sign-in is not noted");
+    }
 }
 
 /// Ends the session.

@@ -1,4 +1,4 @@
-//! The admin token, which grants access to the dashboard.
+//! Tokens of people, which grant access to the dashboard.
 
 use std::fmt;
 
@@ -11,8 +11,10 @@ const PREFIX: &str = "sdxadmin_";
 /// Random bytes of a token: 256 bits cannot be guessed, so a fast hash suffices for storage, and wrong
 /// attempts need no delay.
 const SECRET_BYTES: usize = 32;
+/// Characters of a secret that its hint shows on each side, as for a key.
+const HINT_CHARACTERS: usize = 4;
 
-/// A new admin token in the clear. It is shown once; only its SHA-256 is stored.
+/// A new token of a person in the clear. It is shown once; only its SHA-256 is stored.
 pub struct AdminToken(String);
 
 /// The SHA-256 of a token's text.
@@ -28,6 +30,13 @@ impl AdminToken {
     /// The text of the token.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The ends of the token, which may be stored and shown.
+    pub(crate) fn hint(&self) -> String {
+        let first = &self.0[..PREFIX.len() + HINT_CHARACTERS];
+        let last = &self.0[self.0.len() - HINT_CHARACTERS..];
+        format!("{first}…{last}")
     }
 
     pub(crate) fn hash(&self) -> TokenHash {

@@ -7,11 +7,16 @@ use axum::http::header::HeaderMap;
 use axum::http::request::Parts;
 
 use super::form::FormData;
-use super::session::{NewSecret, Session};
+use super::session::{NewKeySecret, NewSecret, Session};
+use super::token::AdminToken;
+use crate::actor::{Actor, PeerAddress, origin};
+use crate::people::{PersonRecord, Role};
 
 /// A request with a valid session.
 pub(super) struct Visit {
     pub(super) session: Arc<Session>,
+    /// Who has signed in, as the state has the person now.
+    pub(super) person: PersonRecord,
     pub(super) nonce: String,
     /// The query string, as it was sent.
     pub(super) query: String,
@@ -24,11 +29,37 @@ pub(super) struct Visit {
 const PREFETCH_HEADERS: [&str; 3] = ["sec-purpose", "purpose", "x-moz"];
 
 impl Visit {
-    /// Takes the new secret to be shown once. It stays in the session until a GET request that is not a
+    /// Whether the person may change keys and people.
+    pub(super) fn may_change(&self) -> bool {
+        self.person.role == Role::Admin
+    }
+
+    /// The person as the audit names who makes a change.
+    pub(super) fn actor(&self) -> Actor {
+        let peer = self.parts.extensions.get::<PeerAddress>().copied();
+        Actor::of_person(&self.person.name, origin(peer, &self.parts.headers))
+    }
+
+    /// Takes the secret of a key to be shown once. It stays in the session until a GET request that is not a
     /// prefetch shows it.
-    pub(super) fn take_secret(&self) -> Option<NewSecret> {
+    pub(super) fn take_key(&self) -> Option<NewKeySecret> {
+        match self.take(|secret| matches!(secret, NewSecret::Key(_)))? {
+            NewSecret::Key(key) => Some(key),
+            NewSecret::Person { .. } => None,
+        }
+    }
+
+    /// Takes the name and the token of a new person, likewise.
+    pub(super) fn take_token(&self) -> Option<(String, AdminToken)> {
+        match self.take(|secret| matches!(secret, NewSecret::Person { .. }))? {
+            NewSecret::Person { name, token } => Some((name, token)),
+            NewSecret::Key(_) => None,
+        }
+    }
+
+    fn take(&self, is_of_page: fn(&NewSecret) -> bool) -> Option<NewSecret> {
         let is_shown = self.parts.method == Method::GET && !is_prefetch(&self.parts.headers);
-        is_shown.then(|| self.session.take_secret())?
+        is_shown.then(|| self.session.take_secret(is_of_page))?
     }
 }
 

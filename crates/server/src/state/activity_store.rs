@@ -1,6 +1,9 @@
 //! Request counts in the state file, by key, endpoint, status and day.
 
-use rusqlite::params;
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use rusqlite::{Row, Transaction, params};
 use time::{Date, Duration};
 
 use super::number::{Number, number};
@@ -25,6 +28,8 @@ pub(crate) struct CountedBy {
 pub(crate) struct NewRequests {
     pub(crate) by: CountedBy,
     pub(crate) requests: u64,
+    /// When the last of them was answered, in seconds since 1970.
+    pub(crate) last_at: i64,
 }
 
 /// The number of requests of a key to an endpoint on a day with a status.
@@ -38,8 +43,28 @@ pub(crate) struct RequestLine {
     pub(crate) requests: u64,
 }
 
+/// The number of requests to an endpoint with a status, in some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RequestTotal {
+    pub(crate) endpoint: String,
+    pub(crate) status: u16,
+    pub(crate) requests: u64,
+}
+
+/// A key with its requests on a day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BusyKey {
+    /// Id and name of the key; `None` for requests without a valid key.
+    pub(crate) key: Option<(String, String)>,
+    pub(crate) requests: u64,
+    /// Answers of 4xx.
+    pub(crate) refused: u64,
+    /// Answers of 5xx.
+    pub(crate) failed: u64,
+}
+
 impl State {
-    /// Adds requests, and removes days that are past the retention.
+    /// Adds requests, notes the use of their keys, and removes days that are past the retention.
     pub(crate) fn record_requests(
         &self,
         requests: &[NewRequests],
@@ -51,7 +76,7 @@ impl State {
                 "INSERT INTO requests VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET \
                  requests = requests + excluded.requests",
             )?;
-            for NewRequests { by, requests } in requests {
+            for NewRequests { by, requests, .. } in requests {
                 let day = by.day.to_julian_day();
                 add.execute(params![
                     day,
@@ -62,10 +87,77 @@ impl State {
                 ])?;
             }
             drop(add);
+            add_to_totals(&change, requests)?;
+            note_use(&change, requests)?;
             let oldest = today.saturating_sub(DAYS_KEPT).to_julian_day();
             change.execute("DELETE FROM requests WHERE day < ?1", [oldest])?;
             change.execute("DELETE FROM usage_days WHERE day < ?1", [oldest])?;
+            change.execute("DELETE FROM usage_totals WHERE day < ?1", [oldest])?;
+            change.execute("DELETE FROM request_totals WHERE day < ?1", [oldest])?;
             Ok(change.commit()?)
+        })
+    }
+
+    /// Requests of all keys since a day, by endpoint and status.
+    ///
+    /// Cost: a row for each day, endpoint and status.
+    pub(crate) fn request_totals(&self, from: Date) -> Result<Vec<RequestTotal>, StateError> {
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT endpoint, status, sum(requests) FROM request_totals WHERE day >= ?1 \
+                 GROUP BY endpoint, status ORDER BY endpoint, status",
+            )?;
+            let totals = statement.query_map([from.to_julian_day()], read_total)?;
+            Ok(totals.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// The same of one key, from a day to another.
+    ///
+    /// Cost: a look-up for each day.
+    pub(crate) fn requests_of(
+        &self,
+        key: i64,
+        days: RangeInclusive<Date>,
+    ) -> Result<Vec<RequestTotal>, StateError> {
+        let (from, to) = (days.start().to_julian_day(), days.end().to_julian_day());
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(
+                "WITH RECURSIVE days (day) AS \
+                 (SELECT ?2 UNION ALL SELECT day + 1 FROM days WHERE day < ?3) \
+                 SELECT endpoint, status, sum(requests) FROM days CROSS JOIN requests USING (day) \
+                 WHERE key = ?1 GROUP BY endpoint, status ORDER BY endpoint, status",
+            )?;
+            let totals = statement.query_map(params![key, from, to], read_total)?;
+            Ok(totals.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// The keys with the most requests on a day, most first.
+    ///
+    /// Cost: one pass over the requests of the day.
+    pub(crate) fn busiest_keys(&self, day: Date, rows: usize) -> Result<Vec<BusyKey>, StateError> {
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT id, name, requests, refused, failed FROM \
+                 (SELECT key, sum(requests) AS requests, \
+                     sum(iif(status / 100 = 4, requests, 0)) AS refused, \
+                     sum(iif(status / 100 = 5, requests, 0)) AS failed \
+                 FROM requests WHERE day = ?1 GROUP BY key ORDER BY 2 DESC, key LIMIT ?2) AS top \
+                 LEFT JOIN keys ON number = top.key ORDER BY requests DESC, top.key",
+            )?;
+            let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+            let day = i64::from(day.to_julian_day());
+            let keys = statement.query_map([day, rows], |row| {
+                let (id, name): (Option<String>, Option<String>) = (row.get(0)?, row.get(1)?);
+                Ok(BusyKey {
+                    key: id.zip(name),
+                    requests: number(row, 2)?,
+                    refused: number(row, 3)?,
+                    failed: number(row, 4)?,
+                })
+            })?;
+            Ok(keys.collect::<rusqlite::Result<_>>()?)
         })
     }
 
@@ -90,4 +182,46 @@ impl State {
             Ok(lines.collect::<rusqlite::Result<_>>()?)
         })
     }
+}
+
+fn add_to_totals(change: &Transaction<'_>, requests: &[NewRequests]) -> rusqlite::Result<()> {
+    let mut totals: HashMap<(i32, &str, u16), u64> = HashMap::new();
+    for NewRequests { by, requests, .. } in requests {
+        let day = by.day.to_julian_day();
+        *totals.entry((day, by.endpoint, by.status)).or_default() += requests;
+    }
+    let mut add = change.prepare_cached(
+        "INSERT INTO request_totals VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET \
+         requests = requests + excluded.requests",
+    )?;
+    for ((day, endpoint, status), requests) in totals {
+        add.execute(params![day, endpoint, status, Number(requests)])?;
+    }
+    Ok(())
+}
+
+fn read_total(row: &Row<'_>) -> rusqlite::Result<RequestTotal> {
+    Ok(RequestTotal {
+        endpoint: row.get(0)?,
+        status: row.get(1)?,
+        requests: number(row, 2)?,
+    })
+}
+
+/// Notes the minute in which each key was last used, unless a later one is known. No change of a key: nothing has to be
+/// read again.
+fn note_use(change: &Transaction<'_>, requests: &[NewRequests]) -> rusqlite::Result<()> {
+    let mut last: HashMap<i64, i64> = HashMap::new();
+    for new in requests.iter().filter(|new| new.by.key != 0) {
+        let minute = new.last_at - new.last_at.rem_euclid(60);
+        let known = last.entry(new.by.key).or_insert(minute);
+        *known = minute.max(*known);
+    }
+    let mut note = change.prepare_cached(
+        "UPDATE keys SET used_at = ?2 WHERE number = ?1 AND (used_at IS NULL OR used_at < ?2)",
+    )?;
+    for (key, minute) in last {
+        note.execute(params![key, minute])?;
+    }
+    Ok(())
 }

@@ -333,8 +333,12 @@ impl<'t> Recording<'t> {
         };
         let total = used.saturating_add(units);
         self.usage.counts(charge.key, charge.month)?[charge.counter.index()] = total;
-        self.usage
-            .add_to_day(charge.key, charge.day, charge.counter, units);
+        self.usage.add_to_day(
+            charge.key,
+            (charge.month, charge.day),
+            charge.counter,
+            units,
+        );
         Ok(Ok(Charged { units, total }))
     }
 

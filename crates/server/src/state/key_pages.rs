@@ -1,9 +1,9 @@
 //! Pages of the keys in the state file: filtered and sorted over all of them, and only one page read.
 
-use rusqlite::named_params;
+use rusqlite::{named_params, params};
 use time::UtcDateTime;
 
-use super::key_store::{COLUMNS, read};
+use super::key_store::{COLUMN_COUNT, COLUMNS, read};
 use super::number::{counts, number};
 use super::{State, StateError};
 use crate::keys::{KeyRecord, KeyStatus};
@@ -61,19 +61,6 @@ const WANTED: &str = "
     )";
 
 impl KeysWanted<'_> {
-    /// The first page of all keys, by status.
-    pub(crate) fn first(rows: u64, now: UtcDateTime) -> KeysWanted<'static> {
-        KeysWanted {
-            status: None,
-            find: "",
-            sort: "",
-            is_descending: false,
-            page: 1,
-            rows,
-            now,
-        }
-    }
-
     /// The terms of `ORDER BY`.
     fn order(&self) -> String {
         let mut counters = Counter::ALL.into_iter();
@@ -107,6 +94,48 @@ impl KeysWanted<'_> {
 }
 
 impl State {
+    /// The number of keys that are accepted at an instant.
+    ///
+    /// Cost: one pass over the keys.
+    pub(crate) fn active_keys(&self, now: UtcDateTime) -> Result<u64, StateError> {
+        let trial = self.trial_id();
+        let sql = "SELECT count(*) FROM keys WHERE (revoked_at IS NULL OR id = ?1) \
+                   AND (expires_at IS NULL OR expires_at > ?2)";
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            let known = params![trial, now.unix_timestamp()];
+            Ok(statement.query_row(known, |row| number(row, 0))?)
+        })
+    }
+
+    /// The newest keys, those first that are accepted at an instant, and the number of all keys.
+    ///
+    /// Cost: one pass over the keys at most.
+    pub(crate) fn newest_keys(
+        &self,
+        rows: usize,
+        now: UtcDateTime,
+    ) -> Result<(Vec<KeyRecord>, u64), StateError> {
+        let trial = self.trial_id();
+        self.with(|connection| {
+            let mut keys = Vec::new();
+            for wanted in ["", "NOT"] {
+                let sql = format!(
+                    "SELECT {COLUMNS} FROM keys WHERE {wanted} ((revoked_at IS NULL OR id IS ?1) \
+                     AND (expires_at IS NULL OR expires_at > ?2)) ORDER BY number DESC LIMIT ?3"
+                );
+                let left = i64::try_from(rows - keys.len()).unwrap_or(i64::MAX);
+                let mut statement = connection.prepare_cached(&sql)?;
+                let known = params![trial, now.unix_timestamp(), left];
+                let found = statement.query_map(known, |row| Ok(self.with_trial(read(row)?).1))?;
+                keys.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
+            }
+            let count = "SELECT count(*) FROM keys";
+            let all = connection.query_row(count, [], |row| number(row, 0))?;
+            Ok((keys, all))
+        })
+    }
+
     /// A page of keys.
     ///
     /// Cost: one pass over the keys, and the memory of a page.
@@ -135,7 +164,7 @@ impl State {
             let mut statement = connection.prepare(&sql)?;
             let keys = statement.query_map(known, |row| {
                 let (_, key) = self.with_trial(read(row)?);
-                Ok((key, counts(row, COLUMNS.split(',').count())?))
+                Ok((key, counts(row, COLUMN_COUNT)?))
             })?;
             Ok(KeyPage {
                 keys: keys.collect::<rusqlite::Result<_>>()?,

@@ -4,18 +4,24 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use rusqlite::types::{Type, Value};
 use rusqlite::{OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
-use time::UtcDateTime;
+use time::{Duration, UtcDateTime};
 
+use super::audit_store::AuditedRow;
 use super::number::number;
 use super::{State, StateError};
-use crate::keys::{self, ApiKey, KeyHash, KeyRecord, NewKey, Scopes};
+use crate::actor::Actor;
+use crate::keys::{self, ApiKey, FormerSecret, KeyHash, KeyRecord, NewKey, Scopes};
 use crate::metering::Quotas;
 use signaldex::query::KeyFilter;
 
 /// The columns of a key, in the order of [`read`].
 pub(super) const COLUMNS: &str = "number, id, name, scopes, created_at, expires_at, revoked_at, rate, burst, \
                        quota_signals, quota_activities, quota_companies, hash, quota_free_answers, \
-                       hint, key_filter";
+                       hint, key_filter, former_hash, former_hint, former_until, used_at";
+/// The number of these columns.
+pub(super) const COLUMN_COUNT: usize = 20;
+/// The longest overlap of a rotation.
+const OVERLAP_MAX: Duration = Duration::days(30);
 
 /// The columns of a key's settings, in the order of [`stored_settings`].
 const SETTINGS: &str = "name, scopes, expires_at, rate, burst, quota_signals, quota_activities, \
@@ -158,6 +164,14 @@ impl State {
     /// # Errors
     /// An invalid name, a rate or burst of 0, or a state that cannot be written.
     pub fn create_key(&self, new: &NewKey) -> Result<(KeyRecord, ApiKey), StateError> {
+        self.create_key_by(Actor::of_process(), new)
+    }
+
+    pub(crate) fn create_key_by(
+        &self,
+        by: &Actor,
+        new: &NewKey,
+    ) -> Result<(KeyRecord, ApiKey), StateError> {
         check(new)?;
         let key = ApiKey::generate()?;
         let id = keys::random_id()?;
@@ -169,13 +183,14 @@ impl State {
                 self.now().unix_timestamp().into(),
                 key.hint().into(),
             ];
-            change.execute(
-                &format!(
-                    "INSERT INTO keys (id, hash, created_at, hint, {SETTINGS}) \
-                     VALUES (?, ?, ?, ?, {SETTINGS_PARAMETERS})"
-                ),
-                params_from_iter(identity.into_iter().chain(stored_settings(new))),
-            )?;
+            let sql = format!(
+                "INSERT INTO keys (id, hash, created_at, hint, {SETTINGS}) \
+                 VALUES (?, ?, ?, ?, {SETTINGS_PARAMETERS})"
+            );
+            let values = params_from_iter(identity.into_iter().chain(stored_settings(new)));
+            self.audited(&change, (by, "keys.create"), AuditedRow::Key(&id), || {
+                Ok(change.execute(&sql, values)?)
+            })?;
             let sql = format!("SELECT {COLUMNS} FROM keys WHERE id = ?1");
             let record = change.query_row(&sql, [&id], read)?.1;
             commit(change)?;
@@ -189,13 +204,19 @@ impl State {
     /// # Errors
     /// The state cannot be written.
     pub fn revoke_key(&self, id: &str) -> Result<bool, StateError> {
+        self.revoke_key_by(Actor::of_process(), id)
+    }
+
+    pub(crate) fn revoke_key_by(&self, by: &Actor, id: &str) -> Result<bool, StateError> {
         let was_trial = id == TRIAL_ID && self.trial_hash().take().is_some();
+        let now = self.now().unix_timestamp();
+        let sql = "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
         self.with(|connection| {
             let change = self.begin(connection)?;
-            let revoked = change.execute(
-                "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
-                params![id, self.now().unix_timestamp()],
-            )?;
+            let row = AuditedRow::Key(id);
+            let revoked = self.audited(&change, (by, "keys.revoke"), row, || {
+                Ok(change.execute(sql, params![id, now])?)
+            })?;
             commit(change)?;
             Ok(revoked == 1 || was_trial)
         })
@@ -210,6 +231,15 @@ impl State {
         id: &str,
         edit: impl FnOnce(&mut NewKey),
     ) -> Result<Option<KeyRecord>, StateError> {
+        self.edit_key_by(Actor::of_process(), id, edit)
+    }
+
+    pub(crate) fn edit_key_by(
+        &self,
+        by: &Actor,
+        id: &str,
+        edit: impl FnOnce(&mut NewKey),
+    ) -> Result<Option<KeyRecord>, StateError> {
         self.with(|connection| {
             let change = self.begin(connection)?;
             let sql = format!("SELECT {COLUMNS} FROM keys WHERE id = ?1 AND revoked_at IS NULL");
@@ -219,32 +249,66 @@ impl State {
             edit(&mut record.settings);
             let settings = &record.settings;
             check(settings)?;
-            change.execute(
-                &format!("UPDATE keys SET ({SETTINGS}) = ({SETTINGS_PARAMETERS}) WHERE id = ?"),
-                params_from_iter(
-                    stored_settings(settings)
-                        .into_iter()
-                        .chain([id.to_owned().into()]),
-                ),
-            )?;
+            let sql =
+                format!("UPDATE keys SET ({SETTINGS}) = ({SETTINGS_PARAMETERS}) WHERE id = ?");
+            let values = stored_settings(settings).into_iter();
+            let values = params_from_iter(values.chain([id.to_owned().into()]));
+            self.audited(&change, (by, "keys.edit"), AuditedRow::Key(id), || {
+                Ok(change.execute(&sql, values)?)
+            })?;
             commit(change)?;
             Ok(Some(record))
         })
     }
 
-    /// Replaces the secret of a key that is not revoked, and returns the new one; the old one is refused from
-    /// now on. Id, settings and usage stay. `None` if there is no such key.
+    /// Replaces the secret of a key that is not revoked, and returns the new one. The old one is refused after
+    /// `overlap`, from now on if that is zero; one that an earlier rotation has replaced is refused from now on. Id,
+    /// settings and usage stay, and both secrets share one rate limit. `None` if there is no such key.
+    ///
+    /// ```
+    /// use signaldex_server::{NewKey, State};
+    /// use time::Duration;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("signaldex.db");
+    /// let state = State::open(path)?;
+    /// let (record, key) = state.create_key(&NewKey::named("shop"))?;
+    /// let new = state.rotate_key(&record.id, Duration::days(1))?;
+    /// assert!(new.is_some_and(|new| new.as_str() != key.as_str()));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// The state cannot be written.
-    pub fn rotate_key(&self, id: &str) -> Result<Option<ApiKey>, StateError> {
+    /// An overlap that is negative or longer than 30 days, or a state that cannot be written.
+    pub fn rotate_key(&self, id: &str, overlap: Duration) -> Result<Option<ApiKey>, StateError> {
+        self.rotate_key_by(Actor::of_process(), id, overlap)
+    }
+
+    pub(crate) fn rotate_key_by(
+        &self,
+        by: &Actor,
+        id: &str,
+        overlap: Duration,
+    ) -> Result<Option<ApiKey>, StateError> {
+        if overlap.is_negative() || overlap > OVERLAP_MAX {
+            return Err(StateError::invalid("an overlap is 0 to 30 days"));
+        }
         let key = ApiKey::generate()?;
+        let until = self.now().saturating_add(overlap).unix_timestamp();
+        let until = overlap.is_positive().then_some(until);
+        // What is assigned is read before the change, in SQL.
+        let sql = "UPDATE keys SET hash = ?2, hint = ?3, former_until = ?4, \
+                   former_hash = iif(?4 IS NULL, NULL, hash), former_hint = iif(?4 IS NULL, NULL, hint) \
+                   WHERE id = ?1 AND revoked_at IS NULL";
         let rotated = self.with(|connection| {
             let change = self.begin(connection)?;
-            let rotated = change.execute(
-                "UPDATE keys SET hash = ?2, hint = ?3 WHERE id = ?1 AND revoked_at IS NULL",
-                params![id, key.hash().0, key.hint()],
-            )?;
+            let row = AuditedRow::Key(id);
+            let rotated = self.audited(&change, (by, "keys.rotate"), row, || {
+                let values = params![id, key.hash().0, key.hint(), until];
+                Ok(change.execute(sql, values)?)
+            })?;
             commit(change)?;
             Ok(rotated == 1)
         })?;
@@ -265,29 +329,34 @@ impl State {
             .collect();
         self.with(|connection| {
             let change = self.begin(connection)?;
+            let sql = format!(
+                "INSERT INTO keys (id, hash, created_at, revoked_at, hint, former_hash, former_hint, \
+                 former_until, {SETTINGS}) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, {SETTINGS_PARAMETERS}) \
+                 ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, hint = excluded.hint, \
+                 former_hash = excluded.former_hash, former_hint = excluded.former_hint, \
+                 former_until = excluded.former_until, \
+                 revoked_at = coalesce(keys.revoked_at, excluded.revoked_at), \
+                 ({SETTINGS}) = ({EXCLUDED_SETTINGS})"
+            );
             for (hash, record) in &keys {
+                let former = record.former.as_ref();
                 let identity = [
                     record.id.clone().into(),
                     hash.0.to_vec().into(),
                     record.created_at.unix_timestamp().into(),
                     record.revoked_at.map(UtcDateTime::unix_timestamp).into(),
                     record.hint.clone().into(),
+                    former.map(|former| former.hash.0.to_vec()).into(),
+                    former.map(|former| former.hint.clone()).into(),
+                    former.map(|former| former.until.unix_timestamp()).into(),
                 ];
-                change.execute(
-                    &format!(
-                        "INSERT INTO keys (id, hash, created_at, revoked_at, hint, {SETTINGS}) \
-                         VALUES (?, ?, ?, ?, ?, {SETTINGS_PARAMETERS}) \
-                         ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, \
-                         hint = excluded.hint, \
-                         revoked_at = coalesce(keys.revoked_at, excluded.revoked_at), \
-                         ({SETTINGS}) = ({EXCLUDED_SETTINGS})"
-                    ),
-                    params_from_iter(
-                        identity
-                            .into_iter()
-                            .chain(stored_settings(&record.settings)),
-                    ),
-                )?;
+                let settings = stored_settings(&record.settings);
+                let values = params_from_iter(identity.into_iter().chain(settings));
+                let by = (Actor::of_process(), "keys.copy");
+                self.audited(&change, by, AuditedRow::Key(&record.id), || {
+                    Ok(change.prepare_cached(&sql)?.execute(values)?)
+                })?;
             }
             commit(change)
         })?;
@@ -412,6 +481,8 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(KeyHash, KeyRecord)> {
         settings,
         created_at: instant(row.get(4)?).unwrap_or(UtcDateTime::UNIX_EPOCH),
         revoked_at: instant(row.get(6)?),
+        former: former(row)?,
+        used_at: instant(row.get("used_at")?),
     };
     Ok((KeyHash(row.get(12)?), record))
 }
@@ -423,6 +494,19 @@ fn filter(text: Option<String>) -> rusqlite::Result<Option<Arc<KeyFilter>>> {
         rusqlite::Error::FromSqlConversionFailure(15, Type::Text, Box::new(error))
     })?;
     Ok(filter.map(Arc::new))
+}
+
+/// The secret that the present one has replaced.
+fn former(row: &Row<'_>) -> rusqlite::Result<Option<FormerSecret>> {
+    let hash: Option<[u8; 32]> = row.get("former_hash")?;
+    let hint: Option<String> = row.get("former_hint")?;
+    let until = instant(row.get("former_until")?);
+    let former = hash.zip(until).map(|(hash, until)| FormerSecret {
+        hash: KeyHash(hash),
+        hint: hint.unwrap_or_default(),
+        until,
+    });
+    Ok(former)
 }
 
 fn instant(seconds: Option<i64>) -> Option<UtcDateTime> {

@@ -1,11 +1,11 @@
-//! The persistent state in one SQLite file: keys, usage, idempotency records, the admin token.
+//! The persistent state in one SQLite file: keys, usage, idempotency records, people, the audit.
 //!
 //! Reads use a few connections and threads of their own (`readers`) and never wait for writes. All writes of requests go through
 //! one thread (`writer`), which commits everything that has arrived since the last commit together: an
 //! fsync takes milliseconds, and many requests share it.
 
 mod activity_store;
-mod admin_store;
+mod audit_store;
 mod clock;
 mod commit;
 mod error;
@@ -19,6 +19,7 @@ mod leb128;
 mod number;
 mod outcome;
 mod pace;
+mod people_store;
 mod readers;
 mod replay_store;
 mod schema;
@@ -32,10 +33,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, Transaction};
 use time::{Date, UtcDateTime};
 
+pub use audit_store::AuditEntry;
 pub use error::StateError;
 pub use usage_store::UsageLine;
 
-pub(crate) use activity_store::{CountedBy, NewRequests, RequestLine};
+pub(crate) use activity_store::{BusyKey, CountedBy, NewRequests, RequestTotal};
+pub(crate) use audit_store::AuditWanted;
 pub(crate) use commit::{Charge, KeptContent};
 pub(crate) use export_store::{ExportCharge, ExportName};
 pub(crate) use files::LostFile;
@@ -45,6 +48,7 @@ pub(crate) use outcome::{ChargeError, Charged};
 pub(crate) use pace::Arrival;
 pub(crate) use readers::{NotRead, Readers};
 pub(crate) use replay_store::{NewReplay, StoredReplay};
+pub(crate) use usage_store::KeyUsage;
 pub(crate) use writer::ChargeWriter;
 
 use crate::keys::KeyHash;

@@ -32,8 +32,10 @@ pub(super) const MODE: u32 = 0o600;
 /// `replays` stores whole answers, so that a repeated answer has the same items even if records have
 /// changed; `length` is the uncompressed length in bytes. `export_slices` stores the ids that exports under
 /// idempotency keys have charged, a row a slice (`export_store`), and `kept_bytes` the bytes of both by key and hour,
-/// with key 0 for all (`kept_store`). `admin_token` stores the hash of the token. `day` is a Julian day number. The
-/// `key` of a request is 0 if no key was accepted.
+/// with key 0 for all (`kept_store`). `usage_totals` and `request_totals` have the sums
+/// over all keys, so that no page of the dashboard adds up 100,000 of them. `people` stores the hashes of the dashboard's tokens, and `audit` who changed which
+/// row (`audit_store`). A column that could reveal a secret is a BLOB, which no audit entry shows. `day` is a Julian day
+/// number. The `key` of a request is 0 if no key was accepted.
 const SCHEMA: &str = "
     CREATE TABLE keys (
         number INTEGER PRIMARY KEY,
@@ -51,7 +53,11 @@ const SCHEMA: &str = "
         quota_companies INTEGER,
         quota_free_answers INTEGER,
         hint TEXT,
-        key_filter TEXT
+        key_filter TEXT,
+        former_hash BLOB,
+        former_hint TEXT,
+        former_until INTEGER,
+        used_at INTEGER
     ) STRICT;
     CREATE TABLE key_changes (count INTEGER NOT NULL) STRICT;
     INSERT INTO key_changes VALUES (0);
@@ -62,7 +68,16 @@ const SCHEMA: &str = "
         activities INTEGER NOT NULL,
         companies INTEGER NOT NULL,
         free_answers INTEGER NOT NULL,
-        PRIMARY KEY (key, month)
+        PRIMARY KEY (month, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE usage_totals (
+        month INTEGER NOT NULL,
+        day INTEGER NOT NULL,
+        signals INTEGER NOT NULL,
+        activities INTEGER NOT NULL,
+        companies INTEGER NOT NULL,
+        free_answers INTEGER NOT NULL,
+        PRIMARY KEY (month, day)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE usage_days (
         day INTEGER NOT NULL,
@@ -81,10 +96,33 @@ const SCHEMA: &str = "
         requests INTEGER NOT NULL,
         PRIMARY KEY (day, key, endpoint, status)
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE admin_token (
-        number INTEGER PRIMARY KEY CHECK (number = 1),
-        hash BLOB NOT NULL
+    CREATE TABLE request_totals (
+        day INTEGER NOT NULL,
+        endpoint TEXT NOT NULL,
+        status INTEGER NOT NULL,
+        requests INTEGER NOT NULL,
+        PRIMARY KEY (day, endpoint, status)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE people (
+        name TEXT NOT NULL PRIMARY KEY,
+        role TEXT NOT NULL,
+        hash BLOB NOT NULL UNIQUE,
+        hint TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        signed_in_at INTEGER
     ) STRICT;
+    CREATE TABLE audit (
+        number INTEGER PRIMARY KEY,
+        at INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        origin TEXT,
+        action TEXT NOT NULL,
+        target TEXT NOT NULL,
+        before TEXT NOT NULL,
+        after TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX audit_by_age ON audit (at);
+    CREATE INDEX audit_by_target ON audit (target, number);
     CREATE TABLE replays (
         key INTEGER NOT NULL REFERENCES keys (number),
         name TEXT NOT NULL,

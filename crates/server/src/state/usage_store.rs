@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use time::Date;
 
-use super::number::{Number, counts};
+use super::number::{Number, counts, number};
 use super::{State, StateError};
 use crate::metering::{Counter, Counts, Month};
 
@@ -30,6 +30,14 @@ pub(crate) struct DayUsage {
     pub(crate) name: String,
     /// The day, in UTC.
     pub(crate) day: Date,
+    pub(crate) counts: Counts,
+}
+
+/// The usage of a key in some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyUsage {
+    pub(crate) key_id: String,
+    pub(crate) name: String,
     pub(crate) counts: Counts,
 }
 
@@ -76,6 +84,123 @@ impl State {
         })
     }
 
+    /// The units that all keys have used in a month.
+    pub(crate) fn month_total(&self, month: Month) -> Result<Counts, StateError> {
+        self.total("month = ?1", i64::from(month.number()))
+    }
+
+    /// The units that all keys have used on a day.
+    pub(crate) fn day_total(&self, day: Date) -> Result<Counts, StateError> {
+        self.total("day = ?1", i64::from(day.to_julian_day()))
+    }
+
+    /// Cost: one pass over a row for each day of 400.
+    fn total(&self, wanted: &str, value: i64) -> Result<Counts, StateError> {
+        let sql = format!(
+            "SELECT coalesce(sum(signals), 0), coalesce(sum(activities), 0), \
+             coalesce(sum(companies), 0), coalesce(sum(free_answers), 0) FROM usage_totals \
+             WHERE {wanted}"
+        );
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            Ok(statement.query_row([value], |row| counts(row, 0))?)
+        })
+    }
+
+    /// The keys with the most units of a counter in a month, most first, with their units.
+    pub(crate) fn top_of_month(
+        &self,
+        month: Month,
+        by: Counter,
+        rows: usize,
+    ) -> Result<Vec<KeyUsage>, StateError> {
+        self.top("usage", "month", i64::from(month.number()), by, rows)
+    }
+
+    /// The same for a day.
+    pub(crate) fn top_of_day(
+        &self,
+        day: Date,
+        by: Counter,
+        rows: usize,
+    ) -> Result<Vec<KeyUsage>, StateError> {
+        self.top(
+            "usage_days",
+            "day",
+            i64::from(day.to_julian_day()),
+            by,
+            rows,
+        )
+    }
+
+    /// Cost: one pass over the keys with usage in that time.
+    fn top(
+        &self,
+        table: &str,
+        column: &str,
+        value: i64,
+        by: Counter,
+        rows: usize,
+    ) -> Result<Vec<KeyUsage>, StateError> {
+        let by = match by {
+            Counter::Signals => "signals",
+            Counter::Activities => "activities",
+            Counter::Companies => "companies",
+            Counter::FreeAnswers => "free_answers",
+        };
+        let sql = format!(
+            "SELECT id, name, signals, activities, companies, free_answers FROM \
+             (SELECT * FROM {table} WHERE {column} = ?1 ORDER BY {by} DESC, key LIMIT ?2) AS top \
+             JOIN keys ON number = top.key ORDER BY {by} DESC, number"
+        );
+        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let lines = statement.query_map([value, rows], |row| {
+                Ok(KeyUsage {
+                    key_id: row.get(0)?,
+                    name: row.get(1)?,
+                    counts: counts(row, 2)?,
+                })
+            })?;
+            Ok(lines.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// The number of keys with usage in a month.
+    pub(crate) fn keys_of_month(&self, month: Month) -> Result<u64, StateError> {
+        self.count(
+            "SELECT count(*) FROM usage WHERE month = ?1",
+            i64::from(month.number()),
+        )
+    }
+
+    /// The same for a day.
+    pub(crate) fn keys_of_day(&self, day: Date) -> Result<u64, StateError> {
+        let day = i64::from(day.to_julian_day());
+        self.count("SELECT count(*) FROM usage_days WHERE day = ?1", day)
+    }
+
+    fn count(&self, sql: &str, value: i64) -> Result<u64, StateError> {
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            Ok(statement.query_row([value], |row| number(row, 0))?)
+        })
+    }
+
+    /// The units that a key has used on a day.
+    pub(crate) fn day_counts(&self, key: i64, day: Date) -> Result<Counts, StateError> {
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT signals, activities, companies, free_answers FROM usage_days \
+                 WHERE day = ?1 AND key = ?2",
+            )?;
+            let line = params![day.to_julian_day(), key];
+            let found = statement.query_row(line, |row| counts(row, 0)).optional()?;
+            Ok(found.unwrap_or_default())
+        })
+    }
+
     /// The units that a key has used in a month.
     pub(crate) fn counts(&self, key: i64, month: Month) -> Result<Counts, StateError> {
         self.with(|connection| Ok(read(connection, key, month)?))
@@ -88,6 +213,8 @@ pub(super) struct UsageBatch<'t> {
     rows: HashMap<(i64, Month), Counts>,
     /// Units that the batch adds to days.
     days: HashMap<(i64, Date), Counts>,
+    /// Units that it adds over all keys.
+    totals: HashMap<(Month, Date), Counts>,
 }
 
 impl<'t> UsageBatch<'t> {
@@ -96,13 +223,24 @@ impl<'t> UsageBatch<'t> {
             transaction,
             rows: HashMap::new(),
             days: HashMap::new(),
+            totals: HashMap::new(),
         }
     }
 
-    /// Adds units to the day on which they were used.
-    pub(super) fn add_to_day(&mut self, key: i64, day: Date, counter: Counter, units: u64) {
-        let added = &mut self.days.entry((key, day)).or_default()[counter.index()];
-        *added = added.saturating_add(units);
+    /// Adds units to the day on which they were used, and to the totals of that day.
+    pub(super) fn add_to_day(
+        &mut self,
+        key: i64,
+        (month, day): (Month, Date),
+        counter: Counter,
+        units: u64,
+    ) {
+        let of_key = self.days.entry((key, day)).or_default();
+        let of_all = self.totals.entry((month, day)).or_default();
+        for added in [of_key, of_all] {
+            let added = &mut added[counter.index()];
+            *added = added.saturating_add(units);
+        }
     }
 
     /// The counts of a key in a month, including the batch so far.
@@ -140,6 +278,18 @@ impl<'t> UsageBatch<'t> {
             let [signals, activities, companies, free] = counts.map(Number);
             statement.execute(params![day, key, signals, activities, companies, free])?;
         }
+        let mut statement = self.transaction.prepare_cached(
+            "INSERT INTO usage_totals VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET \
+             signals = signals + excluded.signals, activities = activities + excluded.activities, \
+             companies = companies + excluded.companies, \
+             free_answers = free_answers + excluded.free_answers",
+        )?;
+        let totals = self.totals.into_iter();
+        for ((month, day), counts) in totals.filter(|(_, counts)| is_used(counts)) {
+            let (month, day) = (month.number(), day.to_julian_day());
+            let [signals, activities, companies, free] = counts.map(Number);
+            statement.execute(params![month, day, signals, activities, companies, free])?;
+        }
         Ok(())
     }
 }
@@ -154,3 +304,6 @@ fn read(connection: &Connection, key: i64, month: Month) -> rusqlite::Result<Cou
         .optional()?;
     Ok(counts.unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests;

@@ -88,7 +88,7 @@ export async function openPage(browser, service, options = {}) {
 
 export async function signIn(page, service, token = service.token) {
   await page.goto(`${service.admin}/sign-in`);
-  await page.getByLabel("Admin token").fill(token);
+  await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 

@@ -13,10 +13,10 @@ after(async () => { await browser?.close(); await service?.stop(); });
 test("a wrong token is refused and the right one leads on", async () => {
   const page = await openPage(browser, service);
   await page.goto(`${service.admin}/usage?counter=companies`);
-  await page.getByLabel("Admin token").fill(service.token.slice(0, -1));
+  await page.getByLabel("Token").fill(service.token.slice(0, -1));
   await page.getByRole("button", { name: "Sign in" }).click();
-  assert.equal(await page.getByRole("alert").innerText(), "Wrong admin token.");
-  await page.getByLabel("Admin token").fill(service.token);
+  assert.equal(await page.getByRole("alert").innerText(), "Wrong token.");
+  await page.getByLabel("Token").fill(service.token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL("**/usage?counter=companies");
   const [cookie] = await page.context().cookies();
@@ -36,7 +36,7 @@ test("a session that has ended leads to the sign-in and back", async () => {
   await page.context().addCookies([{ ...cookie, expires: Date.now() / 1000 + 1000 }]);
   await page.goto(`${short.admin}/keys`);
   assert.equal(await page.getByRole("status").innerText(), "Your session has ended. Sign in again.");
-  await page.getByLabel("Admin token").fill(short.token);
+  await page.getByLabel("Token").fill(short.token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL("**/keys");
   page.assertClean();
@@ -52,7 +52,7 @@ test("a new admin token ends the sessions of the old one", async () => {
   await page.reload();
   assert.match(await page.getByRole("status").innerText(), /has ended/);
   await signIn(page, other);
-  assert.equal(await page.getByRole("alert").innerText(), "Wrong admin token.");
+  assert.equal(await page.getByRole("alert").innerText(), "Wrong token.");
   await signIn(page, other, token);
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   page.assertClean([401]);

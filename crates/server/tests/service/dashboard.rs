@@ -91,7 +91,11 @@ impl Dashboard {
     }
 
     pub(crate) fn state(&self) -> State {
-        State::open(self.directory.path().join("state.db")).expect("the state")
+        State::open(self.state_path()).expect("the state")
+    }
+
+    pub(crate) fn state_path(&self) -> std::path::PathBuf {
+        self.directory.path().join("state.db")
     }
 
     fn get(&self, target: &str, headers: &[(&str, &str)]) -> Response {
@@ -120,7 +124,11 @@ impl Dashboard {
     }
 
     pub(crate) fn sign_in(&self) -> Session {
-        let answer = self.post("/sign-in", &format!("token={}", self.token.as_str()), &[]);
+        self.sign_in_with(self.token.as_str())
+    }
+
+    pub(crate) fn sign_in_with(&self, token: &str) -> Session {
+        let answer = self.post("/sign-in", &format!("token={token}"), &[]);
         assert_eq!((answer.status, answer.header("location")), (303, Some("/")));
         let cookie = answer.header("set-cookie").expect("a cookie");
         let cookie = cookie.split(';').next().expect("a cookie").to_owned();
@@ -169,6 +177,9 @@ fn every_page_asks_for_a_session_and_says_where_it_leads_back() {
         "/requests",
         "/slow",
         "/storage",
+        "/people",
+        "/people/edit?name=admin",
+        "/audit",
     ] {
         for headers in [&[][..], &[("cookie", "signaldex_session=guessed")]] {
             let answer = dashboard.get(target, headers);
@@ -182,6 +193,9 @@ fn every_page_asks_for_a_session_and_says_where_it_leads_back() {
         "/keys/edit",
         "/keys/rotate",
         "/keys/revoke",
+        "/people",
+        "/people/edit",
+        "/people/revoke",
         "/sign-out",
     ] {
         assert_eq!(dashboard.post(target, "", &[]).status, 403, "{target}");
@@ -206,6 +220,8 @@ fn every_answer_is_sealed_with_a_nonce_of_its_own() {
         "/requests",
         "/slow",
         "/storage",
+        "/people",
+        "/audit",
         "/sign-in",
         "/nothing",
     ] {
@@ -245,7 +261,7 @@ fn every_answer_is_sealed_with_a_nonce_of_its_own() {
     }
     policies.sort();
     policies.dedup();
-    assert_eq!(policies.len(), 11, "no nonce serves twice");
+    assert_eq!(policies.len(), 13, "no nonce serves twice");
 }
 
 #[test]

@@ -93,3 +93,84 @@ fn other_pages_list_the_newest_keys_and_the_chosen_one() {
     }
     assert!(visit("/").contains("<dt>Active keys</dt><dd>250"));
 }
+
+/// A state of this many keys, each used in each of twelve months, today, and for 402 as well.
+const MANY_KEYS: u64 = 100_000;
+/// The most bytes of a page over them.
+const MANY_KEYS_BYTES_MAX: usize = 200_000;
+/// The most time of a page over them, in an optimised build.
+const MANY_KEYS_TIME_MAX: Duration = Duration::from_millis(100);
+
+fn fill(path: &std::path::Path) {
+    let state = rusqlite::Connection::open(path).expect("the state");
+    let now = time::UtcDateTime::now();
+    let (year, month, day) = (
+        now.year(),
+        u8::from(now.month()),
+        now.date().to_julian_day(),
+    );
+    let keys = format!(
+        "BEGIN; WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {MANY_KEYS}) \
+         INSERT INTO keys (id, hash, name, scopes, created_at, rate, burst, hint, quota_signals, quota_companies) \
+         SELECT printf('key_%012d', n), randomblob(32), printf('Customer %d of the company Müller & Søn', n), \
+         'signals:read,companies:read', 1700000000 + n, 50, 100, printf('sdx_%04d…dvBw', n % 10000), n * 10, n FROM numbers;"
+    );
+    state.execute_batch(&keys).expect("keys");
+    for ago in 0..12 {
+        let months = year * 12 + i32::from(month) - 1 - ago;
+        let month = months.div_euclid(12) * 100 + months.rem_euclid(12) + 1;
+        let usage = format!(
+            "INSERT INTO usage SELECT number, {month}, number * 7919 % 9973, 7, 3, 1 FROM keys;"
+        );
+        state.execute_batch(&usage).expect("usage");
+    }
+    state
+        .execute_batch(&format!(
+            "INSERT INTO usage_days SELECT {day}, number, number * 7919 % 9973, 7, 3, 1 FROM keys;
+             INSERT INTO requests SELECT {day}, number, 'search', 200, number * 31 % 977 FROM keys;
+             INSERT INTO requests SELECT {day}, number, 'search', 402, number * 37 % 97 FROM keys;
+             INSERT INTO usage_totals SELECT month, {day} - 40, sum(signals), sum(activities), sum(companies), 1
+                 FROM usage GROUP BY month;
+             INSERT INTO request_totals SELECT day, endpoint, status, sum(requests) FROM requests GROUP BY 1, 2, 3;
+             COMMIT; ANALYZE;"
+        ))
+        .expect("totals");
+}
+
+#[test]
+#[ignore = "fills a state with 100,000 keys"]
+fn pages_over_100_000_keys_are_small_and_quick() {
+    let dashboard = Dashboard::with(Duration::from_secs(600), Limits::default());
+    fill(&dashboard.state_path());
+    let session = dashboard.sign_in();
+    for target in [
+        "/",
+        "/keys",
+        "/keys?sort=signals&order=desc",
+        "/keys?find=customer+77&page=3",
+        "/usage",
+        "/usage?by=day",
+        "/usage?counter=companies&key=key_000000000777",
+        "/requests",
+        "/audit",
+    ] {
+        let mut best = Duration::MAX;
+        let mut bytes = 0;
+        for _ in 0..5 {
+            let started = std::time::Instant::now();
+            let answer = dashboard.visit(&session, target);
+            best = best.min(started.elapsed());
+            assert_eq!(answer.status, 200, "{target}");
+            bytes = answer.body.len();
+        }
+        println!(
+            "{target}: {:.1} ms, {bytes} bytes",
+            best.as_secs_f64() * 1e3
+        );
+        assert!(bytes <= MANY_KEYS_BYTES_MAX, "{target}: {bytes} bytes");
+        assert!(
+            cfg!(debug_assertions) || best <= MANY_KEYS_TIME_MAX,
+            "{target}: {best:?}"
+        );
+    }
+}

@@ -40,6 +40,7 @@ mod openapi;
 mod orders;
 mod overload;
 mod overwritten;
+mod people;
 mod reference;
 #[path = "../../../../tests/engine/search_tables.rs"]
 mod search_tables;

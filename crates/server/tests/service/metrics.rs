@@ -60,3 +60,20 @@ fn the_build_names_its_version() {
     );
     assert_eq!(samples.get(&name), Some(&1.0), "{samples:?}");
 }
+
+#[test]
+fn latencies_of_refusals_are_apart_from_those_of_answers() {
+    let dashboard = Dashboard::start();
+    assert_eq!(dashboard.ask("/api/v1/signals", "sdx_none").status, 401);
+    assert_eq!(dashboard.ask("/healthz", "").status, 200);
+    let answer = crate::client::request(dashboard.address, "GET", "/metrics", &[]);
+    let metrics = text(&answer);
+    let count = |labels: &str| format!("signaldex_request_seconds_count{{{labels}}} 1\n");
+    for labels in [
+        "endpoint=\"search\",class=\"4xx\"",
+        "endpoint=\"health\",class=\"2xx\"",
+    ] {
+        assert!(metrics.contains(&count(labels)), "{labels}: {metrics}");
+    }
+    assert!(!metrics.contains("endpoint=\"search\",class=\"2xx\""));
+}

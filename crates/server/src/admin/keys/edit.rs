@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::http::StatusCode;
+use time::{Duration, UtcDateTime};
 
 use super::fields::{self, KeyFields};
 use crate::admin::dashboard::Admin;
@@ -9,10 +10,18 @@ use crate::admin::failed::PageResult;
 use crate::admin::figures;
 use crate::admin::form::FormData;
 use crate::admin::layout::{self, PageLayout};
-use crate::admin::session::NewSecret;
+use crate::admin::session::{NewKeySecret, NewSecret};
 use crate::admin::visit::Visit;
 use crate::keys::{KeyRecord, KeyStatus};
 use crate::state::StateError;
+
+/// The overlaps to choose from, in hours, and their names.
+const OVERLAPS: [(i64, &str); 4] = [
+    (0, "none: the present secret stops working at once"),
+    (1, "1 hour"),
+    (24, "24 hours"),
+    (7 * 24, "7 days"),
+];
 
 #[derive(Template)]
 #[template(path = "key.html", config = "src/admin/askama.toml")]
@@ -21,7 +30,9 @@ struct EditPage<'a> {
     fields: KeyFields,
     id: &'a str,
     name: String,
-    hint: &'a str,
+    /// The hints of the secrets that are accepted, and until when the former one is.
+    hints: String,
+    used: String,
     status: KeyStatus,
     created: String,
     /// When the key was revoked, if it was.
@@ -58,7 +69,7 @@ pub(in crate::admin) fn save(admin: &Admin, visit: &Visit) -> PageResult {
     };
     let state = &admin.0.service.0.state;
     if state
-        .edit_key(&key.id, |settings| *settings = new)?
+        .edit_key_by(&visit.actor(), &key.id, |settings| *settings = new)?
         .is_none()
     {
         return not_found(visit);
@@ -71,7 +82,13 @@ pub(in crate::admin) fn save(admin: &Admin, visit: &Visit) -> PageResult {
 /// Replaces the secret of a key and redirects to the table, which shows it.
 pub(in crate::admin) fn rotate(admin: &Admin, visit: &Visit) -> PageResult {
     let id = visit.form.value("id");
-    let Some(secret) = admin.0.service.0.state.rotate_key(id)? else {
+    let overlaps = OVERLAPS.into_iter();
+    let overlap = overlaps
+        .map(|(hours, _)| hours)
+        .find(|hours| visit.form.value("overlap").parse() == Ok(*hours));
+    let overlap = Duration::hours(overlap.unwrap_or(0));
+    let state = &admin.0.service.0.state;
+    let Some(secret) = state.rotate_key_by(&visit.actor(), id, overlap)? else {
         return not_found(visit);
     };
     tracing::info!(key = id, "a key was rotated in the dashboard");
@@ -79,12 +96,23 @@ pub(in crate::admin) fn rotate(admin: &Admin, visit: &Visit) -> PageResult {
     let Some(record) = find(admin, id)? else {
         return not_found(visit);
     };
-    visit.session.keep_secret(NewSecret {
+    visit.session.keep_secret(NewSecret::Key(NewKeySecret {
         record,
         key: secret,
         is_rotated: true,
-    });
+    }));
     layout::see("/keys#created")
+}
+
+/// Such as `sdx_07Yl…dvBw`, and the former secret with its end.
+fn hints(key: &KeyRecord, now: UtcDateTime) -> String {
+    let hints = key.hints(now).join(", ");
+    match &key.former {
+        Some(former) if now < former.until => {
+            format!("{hints} until {}", figures::instant(former.until))
+        }
+        _ => hints,
+    }
 }
 
 fn find(admin: &Admin, id: &str) -> Result<Option<KeyRecord>, StateError> {
@@ -116,13 +144,17 @@ fn show(
     key: &KeyRecord,
     (fields, is_saved): (KeyFields, bool),
 ) -> PageResult {
+    let now = admin.0.service.0.state.now();
     let page = EditPage {
         layout: PageLayout::under(visit, "API key", "/keys"),
         fields,
         id: &key.id,
         name: figures::key_name(&key.id, &key.settings.name),
-        hint: key.hint.as_deref().unwrap_or_default(),
-        status: KeyStatus::of(key, admin.0.service.0.state.now()),
+        hints: hints(key, now),
+        used: key
+            .used_at
+            .map_or_else(|| "never".to_owned(), figures::instant),
+        status: KeyStatus::of(key, now),
         created: figures::instant(key.created_at),
         revoked: key.revoked_at.map(figures::instant),
         visible: visible(admin, key),

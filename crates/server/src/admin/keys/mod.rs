@@ -19,7 +19,7 @@ use super::dashboard::Admin;
 use super::failed::PageResult;
 use super::form::FormData;
 use super::layout::{self, PageLayout};
-use super::session::NewSecret;
+use super::session::{NewKeySecret, NewSecret};
 use super::visit::Visit;
 use crate::metering::Month;
 
@@ -36,6 +36,7 @@ struct KeysPage<'a> {
 
 /// A secret to show once.
 struct Secret {
+    id: String,
     name: String,
     key: String,
     is_rotated: bool,
@@ -55,21 +56,26 @@ pub(super) fn create(admin: &Admin, visit: &Visit) -> PageResult {
             return show(admin, visit, StatusCode::BAD_REQUEST, fields);
         }
     };
-    let (record, key) = admin.0.service.0.state.create_key(&new)?;
+    let (record, key) = admin
+        .0
+        .service
+        .0
+        .state
+        .create_key_by(&visit.actor(), &new)?;
     tracing::info!(key = record.id, "a key was created in the dashboard");
     admin.0.service.follow_keys();
-    visit.session.keep_secret(NewSecret {
+    visit.session.keep_secret(NewSecret::Key(NewKeySecret {
         record,
         key,
         is_rotated: false,
-    });
+    }));
     layout::see("/keys#created")
 }
 
 /// Revokes a key.
 pub(super) fn revoke(admin: &Admin, visit: &Visit) -> PageResult {
     let id = visit.form.value("id");
-    if admin.0.service.0.state.revoke_key(id)? {
+    if admin.0.service.0.state.revoke_key_by(&visit.actor(), id)? {
         tracing::info!(key = id, "a key was revoked in the dashboard");
     }
     admin.0.service.follow_keys();
@@ -79,7 +85,8 @@ pub(super) fn revoke(admin: &Admin, visit: &Visit) -> PageResult {
 fn show(admin: &Admin, visit: &Visit, status: StatusCode, fields: KeyFields) -> PageResult {
     let now = admin.0.service.0.state.now();
     let wanted = FormData::parse(visit.query.as_bytes());
-    let secret = visit.take_secret().map(|secret| Secret {
+    let secret = visit.take_key().map(|secret| Secret {
+        id: secret.record.id,
         name: secret.record.settings.name,
         key: secret.key.as_str().to_owned(),
         is_rotated: secret.is_rotated,

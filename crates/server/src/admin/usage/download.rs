@@ -13,7 +13,7 @@ use signaldex::json::write_csv_cell;
 pub(in crate::admin) fn usage(admin: &Admin, visit: &Visit) -> PageResult {
     let form = FormData::parse(visit.query.as_bytes());
     let (period, key) = (Period::of_name(form.value("by")), form.value("key"));
-    let (_, from) = period.shown(admin.0.service.0.state.now().date());
+    let from = period.from(admin.0.service.0.state.now().date());
     let mut text = Vec::new();
     let counters = Counter::ALL.map(Counter::as_str);
     let names = [period.as_str(), "keyId", "name"].into_iter();
@@ -35,7 +35,7 @@ pub(in crate::admin) fn usage(admin: &Admin, visit: &Visit) -> PageResult {
 pub(in crate::admin) fn requests(admin: &Admin, visit: &Visit) -> PageResult {
     let form = FormData::parse(visit.query.as_bytes());
     let (period, key) = (Period::of_name(form.value("by")), form.value("key"));
-    let (_, from) = period.shown(admin.0.service.0.state.now().date());
+    let from = period.from(admin.0.service.0.state.now().date());
     admin.0.service.record_requests();
     let mut text = Vec::new();
     let names = ["day", "keyId", "name", "endpoint", "status", "requests"];

@@ -3,35 +3,36 @@
 mod download;
 mod periods;
 mod requests;
+mod spans;
 
 #[cfg(test)]
 mod tests;
-
-use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::http::StatusCode;
 
 pub(super) use download::{requests as download_requests, usage as download};
 
-use self::periods::{Period, PeriodUsage};
+use self::periods::Period;
 use self::requests::Requests;
+use self::spans::{Span, SpanUsage, Whose};
 use super::dashboard::Admin;
 use super::failed::PageResult;
 use super::figures;
 use super::form::{FormData, SelectOption};
 use super::key_choices::KeyChoices;
 use super::layout::{self, PageLayout};
-use super::overview::{name_of, sum};
+use super::overview::name_of;
 use super::visit::Visit;
-use crate::keys::KeyRecord;
 use crate::metering::{Counter, Counts, Month};
-use crate::state::{KeysWanted, State, StateError};
+use crate::state::{KeyUsage, State, StateError};
 
 /// Keys with a row of their own among those with the most usage.
 const TOP_KEYS: usize = 5;
 /// Rows of a table of keys. The downloads have all.
 const ROWS_MAX: usize = 100;
+/// Keys whose quotas are shown.
+const QUOTA_KEYS_MAX: usize = 25;
 /// The label of the other keys.
 const OTHERS: &str = "All other keys";
 
@@ -45,13 +46,18 @@ struct UsagePage<'a> {
     period: Period,
     key: &'a str,
     counter: &'static str,
+    /// The counter as a value of the form.
+    counter_name: &'static str,
     caption: String,
     by_period: Vec<Bar>,
     by_key: Vec<Bar>,
     quotas: Vec<QuotaLine>,
     month: String,
     requests: Requests,
-    tables: Vec<PeriodTable>,
+    /// The usage by key in the chosen month or on the chosen day.
+    table: PeriodTable,
+    /// The names of the other months or days.
+    others: Vec<String>,
 }
 
 /// A row of a table with bars.
@@ -95,29 +101,52 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let (period, key) = (Period::of_name(form.value("by")), form.value("key"));
     let state = &admin.0.service.0.state;
     let now = state.now();
-    let (periods_shown, from) = period.shown(now.date());
-    let all = period.usage(state, from)?;
-    let is_wanted = |line: &&PeriodUsage| key.is_empty() || line.key_id == key;
-    let lines: Vec<&PeriodUsage> = all.iter().filter(is_wanted).collect();
+    admin.0.service.record_requests();
     let keys = KeyChoices::read(state, key)?;
+    let whose = match (&keys.chosen, key) {
+        (Some(key), _) => Whose::Key(key),
+        (None, "") => Whose::All,
+        (None, _) => Whose::Nobody,
+    };
+    let spans = period.spans(now.date());
     let quota = keys.chosen.as_ref().and_then(|key| key.quota(counter));
     let quota = quota.filter(|_| period == Period::Month);
-    admin.0.service.record_requests();
+    let mut totals = Vec::new();
+    for span in &spans {
+        totals.push((span.to_string(), whose.total(state, span)?));
+    }
+    let chosen = spans
+        .iter()
+        .find(|span| span.to_string() == form.value("period"));
+    let chosen = chosen.unwrap_or(&spans[0]);
+    let from = spans.last().map_or(now.date(), Span::first_day);
+    let requests = match whose {
+        Whose::All => state.request_totals(from)?,
+        Whose::Key(key) => state.requests_of(key.number, from..=now.date())?,
+        Whose::Nobody => Vec::new(),
+    };
+    let table = whose.table(state, chosen, counter)?;
     let page = UsagePage {
         layout: PageLayout::of(visit, "Usage"),
         periods: periods(period),
         counters: counter_choices(counter),
-        keys,
         period,
         key,
         counter: name_of(counter),
-        caption: caption(&periods_shown, quota),
-        by_period: bars(by_period(&lines, &periods_shown, counter)),
-        by_key: bars(by_key(&lines, &periods_shown, counter)),
-        quotas: quotas(state, key, counter)?,
+        counter_name: counter.as_str(),
+        caption: caption(&totals, quota),
+        by_period: bars(by_period(&totals, counter)),
+        by_key: bars(by_key(&table, counter)),
+        quotas: quotas(state, whose, counter)?,
         month: Month::of(now).to_string(),
-        requests: Requests::of(&state.requests(from)?, key),
-        tables: tables(&lines, counter),
+        requests: Requests::of(&requests),
+        others: spans
+            .iter()
+            .map(Span::to_string)
+            .filter(|name| *name != table.period)
+            .collect(),
+        table: PeriodTable::of(table),
+        keys,
     };
     layout::render(StatusCode::OK, &page)
 }
@@ -131,9 +160,9 @@ impl UsagePage<'_> {
     }
 }
 
-fn caption(periods: &[String], quota: Option<u64>) -> String {
-    let ends = periods.last().zip(periods.first());
-    let ends = ends.map(|(first, last)| format!("{first} to {last}"));
+fn caption(totals: &[(String, Counts)], quota: Option<u64>) -> String {
+    let ends = totals.last().zip(totals.first());
+    let ends = ends.map(|((first, _), (last, _))| format!("{first} to {last}"));
     let ends = ends.unwrap_or_default();
     match quota {
         Some(quota) => format!("{ends}, quota {} a month", figures::grouped(quota)),
@@ -141,18 +170,23 @@ fn caption(periods: &[String], quota: Option<u64>) -> String {
     }
 }
 
-/// The quotas of the valid keys with the most usage this month, largest used part first.
-fn quotas(state: &State, wanted: &str, counter: Counter) -> Result<Vec<QuotaLine>, StateError> {
-    let found = state.key_page(&KeysWanted {
-        find: wanted,
-        sort: counter.as_str(),
-        is_descending: true,
-        ..KeysWanted::first(ROWS_MAX as u64, state.now())
-    })?;
+/// The quotas of the keys with the most usage this month, largest used part first.
+fn quotas(state: &State, whose: Whose<'_>, by: Counter) -> Result<Vec<QuotaLine>, StateError> {
+    let month = Month::of(state.now());
+    let used = match whose {
+        Whose::All => state.top_of_month(month, by, QUOTA_KEYS_MAX)?,
+        Whose::Key(_) | Whose::Nobody => Vec::new(),
+    };
+    let mut keys = Vec::new();
+    for line in used {
+        let key = state.key(&line.key_id)?;
+        keys.extend(key.map(|key| (key, line.counts)));
+    }
+    if let Whose::Key(key) = whose {
+        keys.push((key.clone(), state.counts(key.number, month)?));
+    }
     let mut lines = Vec::new();
-    let is_shown =
-        |key: &KeyRecord| key.revoked_at.is_none() && (wanted.is_empty() || key.id == wanted);
-    for (key, counts) in found.keys.iter().filter(|(key, _)| is_shown(key)) {
+    for (key, counts) in keys.iter().filter(|(key, _)| key.revoked_at.is_none()) {
         for counter in Counter::ALL {
             let Some(quota) = key.quota(counter) else {
                 continue;
@@ -172,35 +206,33 @@ fn quotas(state: &State, wanted: &str, counter: Counter) -> Result<Vec<QuotaLine
 }
 
 /// The usage of each period; none if there is none in all of them.
-fn by_period(lines: &[&PeriodUsage], periods: &[String], counter: Counter) -> Vec<(String, u64)> {
-    let mut totals: Vec<(String, u64)> = periods.iter().map(|name| (name.clone(), 0)).collect();
-    for line in lines {
-        if let Some((_, total)) = totals.iter_mut().find(|(name, _)| *name == line.period) {
-            *total = total.saturating_add(line.counts[counter.index()]);
-        }
-    }
+fn by_period(totals: &[(String, Counts)], counter: Counter) -> Vec<(String, u64)> {
+    let totals = totals.iter();
+    let totals = totals.map(|(name, counts)| (name.clone(), counts[counter.index()]));
+    let totals: Vec<(String, u64)> = totals.collect();
     if totals.iter().all(|(_, total)| *total == 0) {
-        totals.clear();
+        return Vec::new();
     }
     totals
 }
 
-/// The keys with the most usage in these periods, largest first, and all others as one.
-fn by_key(lines: &[&PeriodUsage], periods: &[String], counter: Counter) -> Vec<(String, u64)> {
-    let mut totals: BTreeMap<&str, (String, u64)> = BTreeMap::new();
-    for line in lines.iter().filter(|line| periods.contains(&line.period)) {
-        let name = || (figures::key_name(&line.key_id, &line.name), 0);
-        let total = &mut totals.entry(&line.key_id).or_insert_with(name).1;
-        *total = total.saturating_add(line.counts[counter.index()]);
-    }
-    let mut totals: Vec<_> = totals
-        .into_values()
-        .filter(|(_, total)| *total > 0)
-        .collect();
-    totals.sort_by_key(|(_, total)| std::cmp::Reverse(*total));
+/// The keys with the most usage in the chosen period, largest first, and all others as one.
+fn by_key(table: &SpanUsage, counter: Counter) -> Vec<(String, u64)> {
+    let of = |counts: &Counts| counts[counter.index()];
+    let used = table.lines.iter().filter(|line| of(&line.counts) > 0);
+    let named = used.map(|line| {
+        (
+            figures::key_name(&line.key_id, &line.name),
+            of(&line.counts),
+        )
+    });
+    let mut totals: Vec<(String, u64)> = named.collect();
     if totals.len() > TOP_KEYS + 1 {
-        let others = totals.split_off(TOP_KEYS).into_iter();
-        let others = others.fold(0, |sum: u64, (_, total)| sum.saturating_add(total));
+        totals.truncate(TOP_KEYS);
+        let shown = totals
+            .iter()
+            .fold(0, |sum: u64, (_, total)| sum.saturating_add(*total));
+        let others = of(&table.total).saturating_sub(shown);
         totals.push((OTHERS.to_owned(), others));
     }
     totals
@@ -221,34 +253,25 @@ fn bars(totals: Vec<(String, u64)>) -> Vec<Bar> {
     totals.into_iter().map(bar).collect()
 }
 
-/// A table per month or day, latest first, of the keys with the most usage.
-fn tables(lines: &[&PeriodUsage], counter: Counter) -> Vec<PeriodTable> {
-    let mut by_period: BTreeMap<&str, Vec<&PeriodUsage>> = BTreeMap::new();
-    for line in lines {
-        by_period.entry(&line.period).or_default().push(line);
-    }
-    let texts = |counts: Counts| counts.map(figures::grouped).into();
-    let table = |(period, mut lines): (&str, Vec<&PeriodUsage>)| {
-        let totals = texts(sum(lines.iter().map(|line| line.counts)));
-        lines.sort_by_key(|line| std::cmp::Reverse(line.counts[counter.index()]));
-        let others = lines.len().saturating_sub(ROWS_MAX);
-        lines.truncate(ROWS_MAX);
-        let line = |line: &&PeriodUsage| UsageRow {
+impl PeriodTable {
+    fn of(usage: SpanUsage) -> PeriodTable {
+        let texts = |counts: Counts| counts.map(figures::grouped).into();
+        let others = usage.keys.saturating_sub(usage.lines.len() as u64);
+        let line = |line: KeyUsage| UsageRow {
             name: figures::key_name(&line.key_id, &line.name),
-            key_id: line.key_id.clone(),
+            key_id: line.key_id,
             counts: texts(line.counts),
         };
         PeriodTable {
-            period: period.to_owned(),
-            totals,
-            lines: lines.iter().map(line).collect(),
+            period: usage.period,
+            totals: texts(usage.total),
+            lines: usage.lines.into_iter().map(line).collect(),
             others: match others {
                 0 => String::new(),
-                _ => figures::grouped(others as u64),
+                _ => figures::grouped(others),
             },
         }
-    };
-    by_period.into_iter().rev().map(table).collect()
+    }
 }
 
 fn periods(chosen: Period) -> Vec<SelectOption> {

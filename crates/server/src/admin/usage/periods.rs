@@ -2,6 +2,7 @@
 
 use time::{Date, UtcDateTime};
 
+use super::spans::Span;
 use crate::metering::{Counts, Month};
 use crate::state::{State, StateError};
 
@@ -45,23 +46,24 @@ impl Period {
         }
     }
 
-    /// The months or days of the page, newest first, and the first day of the oldest one.
-    pub(super) fn shown(self, today: Date) -> (Vec<String>, Date) {
+    /// The months or days of the page, newest first.
+    pub(super) fn spans(self, today: Date) -> Vec<Span> {
         match self {
             Period::Month => {
                 let month = Month::of(UtcDateTime::new(today, time::Time::MIDNIGHT));
                 let months = std::iter::successors(Some(month), |month| Some(month.before()));
-                let months: Vec<Month> = months.take(MONTHS).collect();
-                let first = months.last().and_then(|month| month.first_day());
-                let names = months.iter().map(Month::to_string).collect();
-                (names, first.unwrap_or(Date::MIN))
+                months.take(MONTHS).map(Span::Month).collect()
             }
             Period::Day => {
                 let day = |ago: usize| today.saturating_sub(time::Duration::days(ago as i64));
-                let names = (0..DAYS).map(|ago| day(ago).to_string()).collect();
-                (names, day(DAYS - 1))
+                (0..DAYS).map(|ago| Span::Day(day(ago))).collect()
             }
         }
+    }
+
+    /// The first day of the page.
+    pub(super) fn from(self, today: Date) -> Date {
+        self.spans(today).last().map_or(today, Span::first_day)
     }
 
     /// Usage of all keys, oldest first: of all months, or of the days of the page.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::admin::figures;
-use crate::state::RequestLine;
+use crate::state::RequestTotal;
 
 /// A table with a row per endpoint and a column per status.
 pub(super) struct Requests {
@@ -22,13 +22,8 @@ pub(super) struct EndpointRow {
 }
 
 impl Requests {
-    /// The requests of a key, or of all keys if `key` is empty.
-    pub(super) fn of(lines: &[RequestLine], key: &str) -> Requests {
-        let is_wanted = |line: &&RequestLine| {
-            let id = line.key.as_ref().map(|(id, _)| id.as_str());
-            key.is_empty() || id == Some(key)
-        };
-        let lines: Vec<&RequestLine> = lines.iter().filter(is_wanted).collect();
+    /// The table of requests, of a key or of all.
+    pub(super) fn of(lines: &[RequestTotal]) -> Requests {
         let statuses: BTreeSet<u16> = lines.iter().map(|line| line.status).collect();
         let statuses: Vec<u16> = statuses.into_iter().collect();
         let mut by_endpoint: BTreeMap<&str, BTreeMap<u16, u64>> = BTreeMap::new();
