@@ -116,6 +116,16 @@ impl Stalling {
         client::request(self.address, "GET", target, headers)
     }
 
+    /// The cookie of a session of the dashboard.
+    fn sign_in(&self) -> String {
+        let token = run(&self.state(), &["admin-token"]);
+        let token = String::from_utf8(token.stdout).expect("a token");
+        let form = format!("token={}", token.trim());
+        let answer = client::post(self.admin, "/sign-in", &[], form.as_bytes());
+        let cookie = answer.header("set-cookie").expect("a session");
+        cookie.split(';').next().expect("a cookie").to_owned()
+    }
+
     fn recorded(&self) -> u64 {
         let usage = json(&run(&self.state(), &["usage"]));
         let lines = usage.as_array().expect("a list").iter();
@@ -163,6 +173,7 @@ fn a_stalled_volume_holds_up_only_what_reads_the_state() {
     let count = "/api/v1/signals?q=raises&countOnly=true";
     let first = stalling.get(search, &[("authorization", free)]);
     assert_eq!((first.status, first.charged()), (200, 3));
+    let session = stalling.sign_in();
 
     stalling.stall();
     let names = ["stalled-0", "stalled-1", "stalled-2", "stalled-3"];
@@ -176,11 +187,7 @@ fn a_stalled_volume_holds_up_only_what_reads_the_state() {
             (stalling.address, search, named),
             (stalling.address, count, vec![("authorization", limited)]),
             (stalling.address, export, vec![("authorization", limited)]),
-            (
-                stalling.admin,
-                "/keys",
-                vec![("cookie", "signaldex_session=none")],
-            ),
+            (stalling.admin, "/keys", vec![("cookie", &session)]),
         ]
     };
     std::thread::scope(|scope| {

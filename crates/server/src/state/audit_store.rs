@@ -189,7 +189,9 @@ impl AuditedRow<'_> {
         };
         let mut settings = Map::new();
         for (index, column) in columns.into_iter().enumerate() {
-            if let Some(value) = shown(&column, row.get_ref(index)?) {
+            if column == "keyFilter" {
+                settings.extend(filters(row.get(index)?));
+            } else if let Some(value) = shown(&column, row.get_ref(index)?) {
                 settings.insert(column, value);
             }
         }
@@ -211,6 +213,21 @@ fn shown(column: &str, value: ValueRef<'_>) -> Option<Value> {
         ValueRef::Null => Some(Value::Null),
         ValueRef::Blob(_) => None,
     }
+}
+
+/// The lists of filters and exceptions of a key, each null if it is empty.
+fn filters(text: Option<String>) -> [(String, Value); 2] {
+    let text = text.unwrap_or_default();
+    [("filters", "filter "), ("exceptions", "except ")].map(|(name, prefix)| {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(prefix));
+        let lines: Vec<&str> = lines.collect();
+        let list = if lines.is_empty() {
+            Value::Null
+        } else {
+            lines.into()
+        };
+        (name.to_owned(), list)
+    })
 }
 
 /// The members that differ; all that are set where there is nothing to compare them with.

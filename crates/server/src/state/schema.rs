@@ -12,12 +12,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::error::StateError;
 use super::files::FileId;
 use super::functions::add_functions;
+use super::upgrade::upgrade;
 
 /// Marks a SQLite file as a state of signaldex ("sdxS"), so that files of other programs are never
 /// written.
 const APPLICATION_ID: i32 = 0x7364_7853;
-/// The version of the schema. A file with another one was written by a later release and is not opened.
-const VERSION: i64 = 1;
+/// The version of the schema. A file with an earlier one is upgraded, and one with a later one is not opened.
+const VERSION: i64 = 2;
 /// How long a statement waits for another process to finish its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// First pause between attempts: SQLite's own pauses grow to the length of many commits.
@@ -280,7 +281,7 @@ fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-/// Creates the tables in an empty file.
+/// Creates the tables in an empty file, or upgrades those of an earlier release.
 fn lay_out(connection: &mut Connection) -> Result<(), StateError> {
     if version(connection)? == VERSION {
         return Ok(());
@@ -288,11 +289,11 @@ fn lay_out(connection: &mut Connection) -> Result<(), StateError> {
     let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Another process may have done it since.
     match version(&change)? {
-        0 => {}
+        0 => change.execute_batch(SCHEMA)?,
         VERSION => return Ok(()),
+        earlier @ 1..VERSION => upgrade(&change, earlier)?,
         later => return Err(StateError::newer(later)),
     }
-    change.execute_batch(SCHEMA)?;
     change.pragma_update(None, "application_id", APPLICATION_ID)?;
     change.pragma_update(None, "user_version", VERSION)?;
     Ok(change.commit()?)

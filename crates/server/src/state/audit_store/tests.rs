@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use serde_json::json;
+use signaldex::query::KeyFilter;
 
 use super::*;
 use crate::keys::NewKey;
@@ -81,6 +82,28 @@ fn every_change_of_a_key_has_its_entry_with_what_has_changed() {
     assert_eq!(entries[2].after, json!({"hint": rotated.hint()}));
     let revoked = json!({"revokedAt": "2026-11-18T11:06:40Z"});
     assert_eq!(entries[3].after, revoked);
+}
+
+#[test]
+fn filters_have_entries_by_the_names_of_the_commands() {
+    let fixture = Fixture::new();
+    let mut new = NewKey::named("shop");
+    let filter = |filters: &[&str], exceptions: &[&str]| {
+        KeyFilter::edited(None, Some(filters), Some(exceptions)).expect("a filter")
+    };
+    new.filter = filter(&["country=Japan", "country=Korea"], &[]).map(Arc::new);
+    let (key, _) = fixture.state.create_key(&new).expect("a key");
+    let edited = filter(&["country=Japan"], &["q=layoffs"]).map(Arc::new);
+    let edit = |settings: &mut NewKey| settings.filter = edited;
+    fixture.state.edit_key(&key.id, edit).expect("edited");
+    let entries = fixture.entries();
+    let both = json!(["country=japan", "country=korea"]);
+    assert_eq!(entries[0].after["filters"], both);
+    assert_eq!(entries[0].after.get("exceptions"), None);
+    let before = json!({"filters": both, "exceptions": null});
+    assert_eq!(entries[1].before, before);
+    let after = json!({"filters": ["country=japan"], "exceptions": ["all=layoffs"]});
+    assert_eq!(entries[1].after, after);
 }
 
 #[test]
