@@ -29,7 +29,7 @@ pub(super) struct Session {
 /// A new secret, until it is shown.
 #[derive(Debug)]
 pub(super) enum NewSecret {
-    Key(NewKeySecret),
+    Key(Box<NewKeySecret>),
     Person { name: String, token: AdminToken },
 }
 

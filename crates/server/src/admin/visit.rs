@@ -44,7 +44,7 @@ impl Visit {
     /// prefetch shows it.
     pub(super) fn take_key(&self) -> Option<NewKeySecret> {
         match self.take(|secret| matches!(secret, NewSecret::Key(_)))? {
-            NewSecret::Key(key) => Some(key),
+            NewSecret::Key(key) => Some(*key),
             NewSecret::Person { .. } => None,
         }
     }

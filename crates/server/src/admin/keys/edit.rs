@@ -96,11 +96,13 @@ pub(in crate::admin) fn rotate(admin: &Admin, visit: &Visit) -> PageResult {
     let Some(record) = find(admin, id)? else {
         return not_found(visit);
     };
-    visit.session.keep_secret(NewSecret::Key(NewKeySecret {
-        record,
-        key: secret,
-        is_rotated: true,
-    }));
+    visit
+        .session
+        .keep_secret(NewSecret::Key(Box::new(NewKeySecret {
+            record,
+            key: secret,
+            is_rotated: true,
+        })));
     layout::see("/keys#created")
 }
 

@@ -64,11 +64,13 @@ pub(super) fn create(admin: &Admin, visit: &Visit) -> PageResult {
         .create_key_by(&visit.actor(), &new)?;
     tracing::info!(key = record.id, "a key was created in the dashboard");
     admin.0.service.follow_keys();
-    visit.session.keep_secret(NewSecret::Key(NewKeySecret {
-        record,
-        key,
-        is_rotated: false,
-    }));
+    visit
+        .session
+        .keep_secret(NewSecret::Key(Box::new(NewKeySecret {
+            record,
+            key,
+            is_rotated: false,
+        })));
     layout::see("/keys#created")
 }
 

@@ -71,7 +71,7 @@ fn request(used: &Used, keys: &[i64]) -> NewRequests {
         by: CountedBy {
             day: instant(used.ago).date(),
             key: keys[used.key],
-            endpoint: if used.units % 2 == 0 {
+            endpoint: if used.units.is_multiple_of(2) {
                 "search"
             } else {
                 "signal"
