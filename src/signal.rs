@@ -11,8 +11,10 @@ use std::str::FromStr;
 use time::{Date, UtcDateTime};
 
 mod id;
+mod view;
 
 pub use id::{ParseIdError, SignalId};
+pub(crate) use view::{FundingView, SignalView};
 
 parse_error!(
     ParseCurrencyError,

@@ -17,6 +17,7 @@ use std::error::Error;
 use std::hint::black_box;
 use std::path::Path;
 
+use signaldex::json::{Rendering, SearchAnswer};
 use signaldex::query::Order;
 use signaldex::{Filter, Index, IndexBuilder, Query, SignalId, Snapshot, sample};
 
@@ -41,6 +42,8 @@ const UPDATED_ONE_IN: usize = 80;
 const COMMITS: usize = 118;
 const NEW_IN_COMMIT: usize = 25;
 const UPDATED_IN_COMMIT: usize = 25;
+/// The class whose pages are also written.
+const WRITTEN: &str = "frequent term";
 /// What is written where something that cannot fail does.
 const WHOLE: &str = "an index that was just built is whole";
 
@@ -187,6 +190,10 @@ fn run_class(
             page(&text.parse().expect("it was written by a query"));
         }
     });
+    if class.name == WRITTEN {
+        let written = |query: &Query| write_page(snapshot, query);
+        run_tasks(class.name, &[("page written", queries, &written)], sink);
+    }
 }
 
 fn run_pages_and_counts(
@@ -209,6 +216,13 @@ fn ask_page(snapshot: &Snapshot, query: &Query) {
             .search(query, sample::AS_OF)
             .expect("a whole index"),
     );
+}
+
+/// As the service answers: with the records, as JSON.
+fn write_page(snapshot: &Snapshot, query: &Query) {
+    let page = snapshot.search(query, sample::AS_OF).expect(WHOLE);
+    let answer = SearchAnswer::of_page(snapshot, &page, Rendering::Whole);
+    black_box(answer.expect(WHOLE).finish(None));
 }
 
 fn ask_count(snapshot: &Snapshot, query: &Query) {

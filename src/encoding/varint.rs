@@ -15,7 +15,19 @@ pub(crate) fn length(number: u64) -> usize {
 }
 
 /// Takes a number from the front; `None` if it has more than 64 bits or is truncated.
+#[inline(always)]
 pub(crate) fn take(rest: &mut &[u8]) -> Option<u64> {
+    // Most numbers are lengths below 128.
+    match rest.split_first() {
+        Some((&byte, after)) if byte < 0x80 => {
+            *rest = after;
+            Some(u64::from(byte))
+        }
+        _ => take_long(rest),
+    }
+}
+
+fn take_long(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {
         let (&byte, after) = rest.split_first()?;

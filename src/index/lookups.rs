@@ -10,6 +10,8 @@ use super::snapshot::{Found, Snapshot, found};
 use crate::Result;
 use crate::encoding::row::Row;
 use crate::query::{Facet, Filter};
+#[cfg(feature = "json")]
+use crate::signal::SignalView;
 use crate::signal::{Company, Signal, SignalId};
 
 impl Snapshot {
@@ -50,6 +52,25 @@ impl Snapshot {
             let company_name = live.segment.company_name(live.segment.company_of(row)?)?;
             let signal = live.segment.signal_in(row, &mut buffer)?;
             if visit(&signal, company_name).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`visit_records`](Self::visit_records), with what answers show of each signal, until `visit` returns false.
+    #[cfg(feature = "json")]
+    pub(crate) fn visit_views(
+        &self,
+        page: &Page,
+        mut visit: impl FnMut(&SignalView<'_>) -> bool,
+    ) -> Result<()> {
+        let mut buffer = Vec::new();
+        for (id, address) in page.addresses() {
+            let Some((live, row)) = self.live_row(id, address)? else {
+                continue;
+            };
+            if !visit(&live.segment.view_in(row, &mut buffer)?) {
                 break;
             }
         }

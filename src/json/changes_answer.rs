@@ -2,10 +2,9 @@
 
 use super::ChangeItem;
 use super::items::Items;
-use super::page::write_value;
-use super::rendering::{Rendering, shortened, start, text_bytes};
+use super::page::{write_rendered, write_value};
+use super::rendering::{Rendering, text_bytes};
 use crate::index::Change;
-use crate::signal::Item;
 
 /// The start of the answer.
 const START: &[u8] = br#"{"data":{"changes":["#;
@@ -114,16 +113,10 @@ impl ChangesAnswer {
 /// assert_eq!(item, br#"{"op":"remove","id":"1"}"#);
 /// ```
 pub fn write_change(output: &mut Vec<u8>, change: &Change<'_>, rendering: Rendering) {
-    match (change, rendering) {
-        (Change::Upsert { item, is_new }, Rendering::Short) => {
-            let item = Item {
-                signal: shortened(&item.signal),
-                company_name: start(&item.company_name).into(),
-            };
-            let is_new = *is_new;
-            let change = &Change::Upsert { item, is_new };
-            write_value(output, &ChangeItem { change });
-        }
-        _ => write_value(output, &ChangeItem { change }),
-    }
+    let Change::Upsert { item, .. } = change else {
+        return write_value(output, &ChangeItem { change });
+    };
+    output.extend_from_slice(br#"{"op":"upsert","signal":"#);
+    write_rendered(output, &item.signal, &item.company_name, rendering);
+    output.push(b'}');
 }

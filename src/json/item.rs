@@ -2,7 +2,7 @@
 
 use time::{Date, UtcDateTime};
 
-use crate::signal::{Currency, Funding, Signal, SignalId};
+use crate::signal::{FundingView, SignalId, SignalView};
 
 /// Bytes of the longest name with its separators. Copying 16 bytes takes one load and one store.
 const SEPARATED_BYTES_MAX: usize = 16;
@@ -51,15 +51,15 @@ const fn separated(name: &[u8]) -> [u8; SEPARATED_BYTES_MAX] {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ItemMember<'s> {
     Id(SignalId),
-    /// A text of the signal.
+    /// A text of the signal's record.
     Text(Option<&'s str>),
     Day(Option<Date>),
     Instant(Option<UtcDateTime>),
     CompanySlug(&'s str),
     /// The name of the company, which is not part of the signal.
-    CompanyName,
+    CompanyName(&'s str),
     /// An object of its own: see [`visit_funding`].
-    Funding(Option<&'s Funding<'s>>),
+    Funding(Option<FundingView<'s>>),
 }
 
 /// The value of a member of `funding`.
@@ -74,66 +74,53 @@ pub(super) enum FundingMember<'s> {
 ///
 /// # Errors
 /// The first error of `visit`, which ends the iteration.
+#[inline(always)]
 pub(super) fn visit_members<'s, E>(
-    signal: &'s Signal<'_>,
+    signal: &SignalView<'s>,
     mut visit: impl FnMut(MemberName, ItemMember<'s>) -> Result<(), E>,
 ) -> Result<(), E> {
-    visit(const { MemberName::new("id") }, ItemMember::Id(signal.id))?;
-    visit(
-        const { MemberName::new("slug") },
-        ItemMember::Text(Some(&signal.slug)),
-    )?;
-    visit(
-        const { MemberName::new("title") },
-        ItemMember::Text(Some(&signal.title)),
-    )?;
-    visit(
-        const { MemberName::new("evidence") },
-        ItemMember::Text(signal.evidence.as_deref()),
-    )?;
-    visit(
-        const { MemberName::new("category") },
-        ItemMember::Text(signal.category.as_deref()),
-    )?;
-    visit(
-        const { MemberName::new("date") },
-        ItemMember::Day(signal.date),
-    )?;
+    use ItemMember::{CompanyName, CompanySlug, Day, Funding, Id, Instant, Text};
+    visit(const { MemberName::new("id") }, Id(signal.id))?;
+    visit(const { MemberName::new("slug") }, Text(Some(signal.slug)))?;
+    visit(const { MemberName::new("title") }, Text(Some(signal.title)))?;
+    visit(const { MemberName::new("evidence") }, Text(signal.evidence))?;
+    visit(const { MemberName::new("category") }, Text(signal.category))?;
+    visit(const { MemberName::new("date") }, Day(signal.date))?;
     visit(
         const { MemberName::new("publishedAt") },
-        ItemMember::Instant(signal.published_at),
+        Instant(signal.published_at),
     )?;
     visit(
         const { MemberName::new("updatedAt") },
-        ItemMember::Instant(signal.updated_at),
+        Instant(signal.updated_at),
     )?;
     visit(
         const { MemberName::new("companySlug") },
-        ItemMember::CompanySlug(&signal.company_slug),
+        CompanySlug(signal.company_slug),
     )?;
     visit(
         const { MemberName::new("companyName") },
-        ItemMember::CompanyName,
+        CompanyName(signal.company_name),
     )?;
     visit(
         const { MemberName::new("activityUrl") },
-        ItemMember::Text(signal.activity_url.as_deref()),
+        Text(signal.activity_url),
     )?;
     visit(
         const { MemberName::new("authorName") },
-        ItemMember::Text(signal.author_name.as_deref()),
+        Text(signal.author_name),
     )?;
     visit(
         const { MemberName::new("authorTitle") },
-        ItemMember::Text(signal.author_title.as_deref()),
+        Text(signal.author_title),
     )?;
     visit(
         const { MemberName::new("authorUrl") },
-        ItemMember::Text(signal.author_url.as_deref()),
+        Text(signal.author_url),
     )?;
     visit(
         const { MemberName::new("funding") },
-        ItemMember::Funding(signal.funding.as_ref()),
+        Funding(signal.funding),
     )
 }
 
@@ -141,21 +128,16 @@ pub(super) fn visit_members<'s, E>(
 ///
 /// # Errors
 /// Those of `visit`.
+#[inline(always)]
 pub(super) fn visit_funding<'s, E>(
-    funding: &'s Funding<'_>,
+    funding: FundingView<'s>,
     mut visit: impl FnMut(MemberName, FundingMember<'s>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let currency = funding.currency.as_ref().map(Currency::as_str);
-    visit(
-        const { MemberName::new("stage") },
-        FundingMember::Text(funding.stage.as_deref()),
-    )?;
-    visit(
-        const { MemberName::new("amount") },
-        FundingMember::Amount(funding.amount),
-    )?;
+    use FundingMember::{Amount, Text};
+    visit(const { MemberName::new("stage") }, Text(funding.stage))?;
+    visit(const { MemberName::new("amount") }, Amount(funding.amount))?;
     visit(
         const { MemberName::new("currency") },
-        FundingMember::Text(currency),
+        Text(funding.currency),
     )
 }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use super::item::{FundingMember, ItemMember, visit_funding, visit_members};
 use super::text_encoding;
-use crate::signal::{Funding, Signal};
+use crate::signal::{FundingView, Signal, SignalView};
 use crate::tables::needs_escape;
 
 /// The columns in order: the members of a search item.
@@ -53,9 +53,8 @@ pub fn write_csv_header(output: &mut Vec<u8>) {
 /// ```
 pub fn write_csv_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
     let mut cells: Vec<Cow<'_, str>> = Vec::with_capacity(CSV_COLUMNS.len());
-    let Ok(()) = visit_members(signal, |_, member| {
+    let Ok(()) = visit_members(&SignalView::of(signal, company_name), |_, member| {
         match member {
-            ItemMember::CompanyName => cells.push(Cow::Borrowed(company_name)),
             ItemMember::Funding(funding) => push_funding(&mut cells, funding),
             _ => cells.push(cell(member)),
         }
@@ -80,15 +79,13 @@ fn cell(member: ItemMember<'_>) -> Cow<'_, str> {
         ItemMember::Instant(instant) => {
             instant.map(|instant| short(text_encoding::instant(instant)))
         }
-        ItemMember::CompanySlug(slug) => Some(slug.into()),
-        ItemMember::CompanyName | ItemMember::Funding(_) => {
-            unreachable!("these two are not cells of the signal's own")
-        }
+        ItemMember::CompanySlug(text) | ItemMember::CompanyName(text) => Some(text.into()),
+        ItemMember::Funding(_) => unreachable!("funding takes three cells"),
     };
     value.unwrap_or_default()
 }
 
-fn push_funding<'s>(cells: &mut Vec<Cow<'s, str>>, funding: Option<&'s Funding<'s>>) {
+fn push_funding<'s>(cells: &mut Vec<Cow<'s, str>>, funding: Option<FundingView<'s>>) {
     let Some(funding) = funding else {
         // Stage, amount and currency.
         return cells.extend([const { Cow::Borrowed("") }; 3]);

@@ -6,11 +6,11 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::item::{ItemMember, visit_members};
+use super::item::visit_members;
 use super::written::{DayText, InstantText, WrittenMember};
 use crate::index::{FacetCount, Facets};
 use crate::query::Facet;
-use crate::signal::{Company, CompanyProfile, Item, Signal};
+use crate::signal::{Company, CompanyProfile, Item, Signal, SignalView};
 
 /// The envelope of every successful response: `{"data": …}`.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -126,9 +126,8 @@ fn serialize_signal<O: SerializeStruct>(
     signal: &Signal<'_>,
     company_name: &str,
 ) -> Result<(), O::Error> {
-    visit_members(signal, |name, member| match member {
-        ItemMember::CompanyName => object.serialize_field(name.name(), company_name),
-        _ => object.serialize_field(name.name(), &WrittenMember(member)),
+    visit_members(&SignalView::of(signal, company_name), |name, member| {
+        object.serialize_field(name.name(), &WrittenMember(member))
     })
 }
 

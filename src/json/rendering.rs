@@ -1,10 +1,8 @@
 //! How much of a signal an answer shows: all of it, or what a summary can use.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
-use crate::signal::{Funding, Signal};
+use crate::signal::{Signal, SignalView};
 
 /// Bytes from which on a text is shortened. A summary shows less of each, so it cannot tell where the text
 /// went on.
@@ -31,29 +29,8 @@ pub enum Rendering {
 }
 
 /// The signal with the start of each text.
-pub(super) fn shortened<'a>(signal: &'a Signal<'_>) -> Signal<'a> {
-    let text = |text: &'a str| Cow::Borrowed(start(text));
-    let optional = |value: &'a Option<Cow<'_, str>>| value.as_deref().map(text);
-    Signal {
-        id: signal.id,
-        slug: text(&signal.slug),
-        title: text(&signal.title),
-        evidence: optional(&signal.evidence),
-        category: optional(&signal.category),
-        date: signal.date,
-        published_at: signal.published_at,
-        updated_at: signal.updated_at,
-        company_slug: text(&signal.company_slug),
-        activity_url: optional(&signal.activity_url),
-        author_name: optional(&signal.author_name),
-        author_title: optional(&signal.author_title),
-        author_url: optional(&signal.author_url),
-        funding: signal.funding.as_ref().map(|funding| Funding {
-            stage: optional(&funding.stage),
-            ..*funding
-        }),
-        hiring: None,
-    }
+pub(super) fn shortened<'s>(signal: &SignalView<'s>) -> SignalView<'s> {
+    signal.map_texts(|text| &text[..text.floor_char_boundary(SHORT_TEXT_BYTES)])
 }
 
 /// Bytes of the texts of a signal that may be long: most of what its item takes, and never more. For a page of your own
@@ -66,10 +43,5 @@ pub(super) fn shortened<'a>(signal: &'a Signal<'_>) -> Signal<'a> {
 /// assert_eq!(json::text_bytes(&signal), "Acme hires".len());
 /// ```
 pub fn text_bytes(signal: &Signal<'_>) -> usize {
-    signal.title.len() + signal.evidence.as_ref().map_or(0, |text| text.len())
-}
-
-/// The start of a text, if it is long.
-pub(super) fn start(text: &str) -> &str {
-    &text[..text.floor_char_boundary(SHORT_TEXT_BYTES)]
+    SignalView::of(signal, "").long_text_bytes()
 }

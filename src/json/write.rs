@@ -10,7 +10,7 @@ use super::item::{ItemMember, visit_members};
 use super::output::serialize_description;
 use super::page::{write_member, write_text, write_value};
 use super::written::InstantText;
-use crate::signal::{Company, Hiring, Signal};
+use crate::signal::{Company, Hiring, Signal, SignalView};
 
 /// Appends a signal as one line, every field present and the end of line included. The id is a string, which every JSON
 /// parser keeps exact.
@@ -28,11 +28,11 @@ use crate::signal::{Company, Hiring, Signal};
 /// ```
 pub fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
     let first = output.len();
-    let Ok(()) = visit_members(signal, |name, member| {
+    let Ok(()) = visit_members(&SignalView::of(signal, ""), |name, member| {
         // The company's own record has its name.
-        if !matches!(member, ItemMember::CompanyName) {
+        if !matches!(member, ItemMember::CompanyName(_)) {
             name.write_separated(output);
-            write_member(output, member, "");
+            write_member(output, member, false);
         }
         Ok::<(), Infallible>(())
     });

@@ -6,7 +6,7 @@ use time::{Date, UtcDateTime};
 
 use super::item::{FundingMember, ItemMember, visit_funding};
 use super::text_encoding;
-use crate::signal::{Funding, SignalId};
+use crate::signal::{FundingView, SignalId};
 
 /// An id as a string, which every JSON parser keeps exact.
 pub(super) struct IdText(pub(super) SignalId);
@@ -48,7 +48,7 @@ impl Serialize for AmountNumber {
     }
 }
 
-/// A member of an item, except the company's name.
+/// A member of an item.
 pub(super) struct WrittenMember<'s>(pub(super) ItemMember<'s>);
 
 impl Serialize for WrittenMember<'_> {
@@ -58,15 +58,16 @@ impl Serialize for WrittenMember<'_> {
             ItemMember::Text(text) => text.serialize(serializer),
             ItemMember::Day(day) => day.map(DayText).serialize(serializer),
             ItemMember::Instant(instant) => instant.map(InstantText).serialize(serializer),
-            ItemMember::CompanySlug(slug) => serializer.serialize_str(slug),
-            ItemMember::CompanyName => unreachable!("the visitor writes the name of the company"),
+            ItemMember::CompanySlug(text) | ItemMember::CompanyName(text) => {
+                serializer.serialize_str(text)
+            }
             ItemMember::Funding(funding) => funding.map(FundingObject).serialize(serializer),
         }
     }
 }
 
 /// The object `{stage, amount, currency}`.
-struct FundingObject<'a>(&'a Funding<'a>);
+struct FundingObject<'a>(FundingView<'a>);
 
 impl Serialize for FundingObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -25,7 +25,7 @@ use crate::encoding::symbols::SymbolTable;
 use crate::encoding::tokens::{TermNumber, TokenStreams};
 use crate::encoding::zone_map::OrderedColumn;
 use crate::query::{Facet, TimeUnit};
-use crate::signal::{Company, Item, Signal, SignalId};
+use crate::signal::{Company, Item, Signal, SignalId, SignalView};
 
 /// An open segment.
 pub(crate) struct Segment {
@@ -323,6 +323,25 @@ impl Segment {
         let of = self.names_of(row)?;
         let signal = self.records()?.signal_in(row.index(), index, of, buffer);
         signal.map_err(|error| self.damaged(error))
+    }
+
+    /// As [`signal_in`](Self::signal_in), with what answers show of the signal.
+    ///
+    /// # Errors
+    /// The record is corrupt.
+    pub(crate) fn view_in<'b>(
+        &'b self,
+        row: Row,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<SignalView<'b>> {
+        let index = self.checked_records()?.signal_records.get(row.index());
+        let company = self.company_of(row)?;
+        let of = (self.id(row)?, self.company_keys()?.slug(company));
+        let name = self.company_name(company)?;
+        let view = self
+            .records()?
+            .view_in(row.index(), index, (of, name), buffer);
+        view.map_err(|error| self.damaged(error))
     }
 
     /// The stored record of a row.

@@ -27,7 +27,9 @@ use super::parts::Checked;
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::varint;
 use crate::query::dates::day_of_number;
-use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
+use crate::signal::{
+    Company, Currency, Funding, FundingView, Hiring, Signal, SignalId, SignalView,
+};
 use crate::{Error, Result};
 
 mod write;
@@ -104,6 +106,27 @@ impl<'a> Records<'a> {
         let signal =
             texts.and_then(|texts| parse_signal(stored.reader(), texts, of, Cow::Borrowed));
         signal.ok_or_else(|| malformed_signal(id))
+    }
+
+    /// As [`signal_in`](Self::signal_in), with what answers show of the signal.
+    ///
+    /// # Errors
+    /// As for [`signal`](Self::signal).
+    pub(super) fn view_in<'b>(
+        self,
+        record: usize,
+        offset: u64,
+        (of, company_name): ((SignalId, &'b str), &'b str),
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<SignalView<'b>>
+    where
+        'a: 'b,
+    {
+        let stored = self.stored(record, offset)?;
+        let texts = stored.texts(self.symbols, buffer);
+        let view = texts
+            .and_then(|texts| SignalFields::read(stored.reader(), texts)?.view(of, company_name));
+        view.ok_or_else(|| malformed_signal(of.0))
     }
 
     /// Reads the record of a company.
@@ -256,21 +279,102 @@ impl<'a> Stored<'a> {
     }
 }
 
+/// The fields of a signal's record, in its order.
+struct SignalFields<'t> {
+    date: Option<Date>,
+    published_at: Option<UtcDateTime>,
+    updated_at: Option<UtcDateTime>,
+    has_funding: bool,
+    amount: Option<f64>,
+    has_hiring: bool,
+    all_texts: &'t str,
+    texts: [Option<&'t str>; SIGNAL_TEXTS],
+}
+
+/// Texts of a signal's record.
+const SIGNAL_TEXTS: usize = 15;
+
+impl<'t> SignalFields<'t> {
+    #[inline(always)]
+    fn read(mut fields: Fields<'_>, texts: &'t [u8]) -> Option<SignalFields<'t>> {
+        let date = fields.date()?;
+        let published_at = fields.instant()?;
+        let updated_at = fields.instant()?;
+        let has_funding = fields.flag();
+        let amount = fields.number()?;
+        let has_hiring = fields.flag();
+        let (all_texts, texts) = fields.texts(texts)?;
+        Some(SignalFields {
+            date,
+            published_at,
+            updated_at,
+            has_funding,
+            amount: amount.map(|bits| f64::from_bits(bits.swap_bytes())),
+            has_hiring,
+            all_texts,
+            texts,
+        })
+    }
+
+    /// What answers show of the signal.
+    #[inline(always)]
+    fn view<'s>(
+        self,
+        (id, company_slug): (SignalId, &'s str),
+        company_name: &'s str,
+    ) -> Option<SignalView<'s>>
+    where
+        't: 's,
+    {
+        let [
+            slug,
+            title,
+            evidence,
+            category,
+            activity_url,
+            author_name,
+            author_title,
+            author_url,
+            stage,
+            currency,
+            ..,
+        ] = self.texts;
+        if let Some(code) = currency {
+            Currency::new(code)?;
+        }
+        Some(SignalView {
+            id,
+            slug: slug?,
+            title: title?,
+            evidence,
+            category,
+            date: self.date,
+            published_at: self.published_at,
+            updated_at: self.updated_at,
+            company_slug,
+            company_name,
+            activity_url,
+            author_name,
+            author_title,
+            author_url,
+            funding: self.has_funding.then_some(FundingView {
+                stage,
+                amount: self.amount,
+                currency,
+            }),
+            record_texts: self.all_texts,
+        })
+    }
+}
+
 /// `text` converts a slice of the texts to the value of a field.
 fn parse_signal<'t, 's>(
-    mut fields: Fields<'_>,
+    fields: Fields<'_>,
     texts: &'t [u8],
     (id, company_slug): (SignalId, &'s str),
     text: impl Fn(&'t str) -> Cow<'s, str>,
 ) -> Option<Signal<'s>> {
-    let date = fields.date()?;
-    let published_at = fields.instant()?;
-    let updated_at = fields.instant()?;
-    let has_funding = fields.flag();
-    let amount = fields
-        .number()?
-        .map(|bits| f64::from_bits(bits.swap_bytes()));
-    let has_hiring = fields.flag();
+    let fields = SignalFields::read(fields, texts)?;
     let [
         slug,
         title,
@@ -287,7 +391,7 @@ fn parse_signal<'t, 's>(
         seniority,
         employment_type,
         work_arrangement,
-    ] = fields.texts(texts, text)?;
+    ] = fields.texts.map(|found| found.map(&text));
     let currency = match currency {
         Some(code) => Some(Currency::new(&code)?),
         None => None,
@@ -298,20 +402,20 @@ fn parse_signal<'t, 's>(
         title: title?,
         evidence,
         category,
-        date,
-        published_at,
-        updated_at,
+        date: fields.date,
+        published_at: fields.published_at,
+        updated_at: fields.updated_at,
         company_slug: Cow::Borrowed(company_slug),
         activity_url,
         author_name,
         author_title,
         author_url,
-        funding: has_funding.then_some(Funding {
+        funding: fields.has_funding.then_some(Funding {
             stage,
-            amount,
+            amount: fields.amount,
             currency,
         }),
-        hiring: has_hiring.then_some(Hiring {
+        hiring: fields.has_hiring.then_some(Hiring {
             hiring_type,
             job_function,
             seniority,
@@ -339,7 +443,7 @@ fn parse_company<'t, 's>(
         city,
         industry,
         linkedin_url,
-    ] = fields.texts(texts, text)?;
+    ] = fields.texts(texts)?.1.map(|found| found.map(&text));
     Some(Company {
         slug: slug?,
         name: name?,
@@ -404,24 +508,23 @@ impl Fields<'_> {
     }
 
     /// Reads the texts, the last fields, after which nothing may follow.
-    fn texts<'t, 's, const N: usize>(
+    fn texts<'t, const N: usize>(
         mut self,
         texts: &'t [u8],
-        make: impl Fn(&'t str) -> Cow<'s, str>,
-    ) -> Option<[Option<Cow<'s, str>>; N]> {
+    ) -> Option<(&'t str, [Option<&'t str>; N])> {
         // Checked once for all texts; splitting within a character fails below.
-        let mut rest = simdutf8::basic::from_utf8(texts).ok()?;
-        let mut found = [const { None }; N];
+        let all = simdutf8::basic::from_utf8(texts).ok()?;
+        let (mut rest, mut found) = (all, [None; N]);
         for text in &mut found {
             if self.flag() {
                 let length = take_length(&mut self.rest)?;
                 let (first, after) = rest.split_at_checked(length)?;
-                *text = Some(make(first));
+                *text = Some(first);
                 rest = after;
             }
         }
         let is_end = self.rest.is_empty() && rest.is_empty() && self.flags == 0;
-        is_end.then_some(found)
+        is_end.then_some((all, found))
     }
 }
 

@@ -46,11 +46,15 @@ fn a_text_that_a_spreadsheet_would_run_gets_an_apostrophe() {
 fn the_columns_are_the_members_of_an_item() {
     let signal = Signal::new(SignalId::MIN, "acme", "Hiring");
     let mut names = Vec::new();
-    let Ok(()) = visit_members(&signal, |name, member| {
+    let Ok(()) = visit_members(&SignalView::of(&signal, "Acme"), |name, member| {
         match member {
             ItemMember::Funding(_) => {
-                let funding = Funding::default();
-                let Ok(()) = visit_funding(&funding, |of_funding, _| {
+                let funding = FundingView {
+                    stage: None,
+                    amount: None,
+                    currency: None,
+                };
+                let Ok(()) = visit_funding(funding, |of_funding, _| {
                     names.push(format!("{}.{}", name.name(), of_funding.name()));
                     Ok::<(), Infallible>(())
                 });

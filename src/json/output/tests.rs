@@ -4,7 +4,8 @@ use serde_json::json;
 use time::macros::{date, utc_datetime};
 
 use super::*;
-use crate::signal::{Currency, Funding, Hiring, SignalId};
+use crate::json::item::ItemMember;
+use crate::signal::{Currency, Funding, FundingView, Hiring, SignalId};
 
 fn written(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("responses can be written")
@@ -157,13 +158,14 @@ fn amounts_are_written_short_and_exact() {
         (5e-324, "5e-324"),
     ];
     for (amount, expected) in table {
-        let funding = Funding {
+        let funding = FundingView {
+            stage: None,
             amount: Some(amount),
-            ..Funding::default()
+            currency: None,
         };
         let expected = format!(r#"{{"stage":null,"amount":{expected},"currency":null}}"#);
         assert_eq!(
-            written(&WrittenMember(ItemMember::Funding(Some(&funding)))),
+            written(&WrittenMember(ItemMember::Funding(Some(funding)))),
             expected
         );
     }

@@ -1,7 +1,5 @@
 //! An answer written from records is a page serialised.
 
-use std::ops::ControlFlow;
-
 use proptest::prelude::*;
 use time::macros::date;
 
@@ -29,12 +27,8 @@ fn answer(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&st
     let page = snapshot
         .search(&query, date!(2026 - 06 - 30))
         .expect("a whole index");
-    let mut answer = SearchAnswer::with_capacity(signals.len(), Rendering::Whole);
-    let visited = snapshot.visit_records(&page, |signal, company_name| {
-        assert!(answer.push(signal, company_name));
-        ControlFlow::Continue(())
-    });
-    visited.expect("whole records");
+    let answer = SearchAnswer::of_page(&snapshot, &page, Rendering::Whole).expect("whole records");
+    assert_eq!(answer.len(), signals.len());
     answer.finish(next_cursor)
 }
 

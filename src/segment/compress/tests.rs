@@ -124,7 +124,10 @@ fn forged_records_are_errors_or_records_and_allocate_little() {
             checked: &checked,
         };
         let mut buffer = Vec::new();
-        let _ = records.signal_in(0, 0, (SignalId::MIN, "acme"), &mut buffer);
+        let of = (SignalId::MIN, "acme");
+        let is_read = records.signal_in(0, 0, of, &mut buffer).is_ok();
+        let is_viewed = records.view_in(0, 0, (of, "Acme"), &mut buffer).is_ok();
+        assert_eq!(is_viewed, is_read, "both read the same fields");
         assert!(
             buffer.capacity() <= 16 * bytes.len() + 64,
             "{}",

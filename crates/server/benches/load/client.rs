@@ -40,6 +40,8 @@ impl Target {
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) latencies: Vec<Duration>,
+    /// Of all bodies.
+    pub(crate) bytes: usize,
     pub(crate) errors: usize,
 }
 
@@ -116,6 +118,7 @@ async fn gather(
         match task.await {
             Ok(outcome) => {
                 total.latencies.extend(outcome.latencies);
+                total.bytes += outcome.bytes;
                 total.errors += outcome.errors;
             }
             Err(_) => total.errors += 1,
@@ -134,7 +137,10 @@ async fn run(mut connection: Connection, mut schedule: Schedule) -> Outcome {
             schedule.next = Some(next + schedule.interval);
         }
         match connection.ask().await {
-            Ok(_) => outcome.latencies.push(started.elapsed()),
+            Ok(length) => {
+                outcome.latencies.push(started.elapsed());
+                outcome.bytes += length;
+            }
             Err(error) => {
                 eprintln!("{error}");
                 outcome.errors += 1;

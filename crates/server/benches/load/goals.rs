@@ -12,6 +12,9 @@ const BASE: usize = 4;
 /// Where a change must not cost throughput.
 const COMPARED: [usize; 2] = [64, MOST];
 
+/// The processor time of a page is at most this many times that of a constant body, at a number of connections.
+const PAGE_TIMES_MAX: [(usize, f64); 2] = [(16, 3.0), (64, 2.5)];
+
 /// A goal with the median of what each turn measured.
 pub(crate) struct Goal {
     pub(crate) name: String,
@@ -35,7 +38,7 @@ impl Goal {
 
 /// The goals of the last program, as far as the connections were measured; beside the first if there are two.
 pub(crate) fn of(measured: &Measured) -> Vec<Goal> {
-    let turns = |connections| measured.get(&connections)?.last();
+    let turns = |connections: usize| measured.get(&connections)?.programs.last();
     let ratio = |one: &[Turn], other: &[Turn], of: fn(&Turn) -> f64| {
         let ratios = one
             .iter()
@@ -60,7 +63,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Goal> {
         })
     });
     let compared = COMPARED.into_iter().filter_map(|connections| {
-        let [before, .., after] = measured.get(&connections)?.as_slice() else {
+        let [before, .., after] = measured.get(&connections)?.programs.as_slice() else {
             return None;
         };
         Some(Goal {
@@ -70,6 +73,20 @@ pub(crate) fn of(measured: &Measured) -> Vec<Goal> {
         })
     });
     steps.chain(times).chain(compared).collect()
+}
+
+/// The goals of pages of mixed queries.
+pub(crate) fn of_pages(measured: &Measured) -> impl Iterator<Item = Goal> {
+    PAGE_TIMES_MAX.into_iter().filter_map(|(connections, max)| {
+        let level = measured.get(&connections)?;
+        let turns = level.programs.last()?.iter().zip(&level.constant);
+        let ratios = turns.map(|(page, constant)| page.cpu.div_duration_f64(constant.cpu));
+        Some(Goal {
+            name: format!("CPU of a page over that of a constant body, {connections} connections"),
+            bound: Bound::AtMost(max),
+            measured: median(ratios.collect()),
+        })
+    })
 }
 
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {

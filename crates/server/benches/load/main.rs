@@ -9,7 +9,8 @@
 //! The first form: one server in this process answers, in turns, a search of 50 items that is charged
 //! durably, and a constant body of the same size from memory; the ratio of both is the claim. Then, at half
 //! the sustained rate, latencies from the scheduled moment of each request, while an updater commits a
-//! batch each second. The second form compares programs over many numbers of connections (`pace`).
+//! batch each second. The second form compares programs with each other and with a constant body, over many numbers of
+//! connections (`pace`).
 
 #[path = "../../../../benches/classes/mod.rs"]
 #[allow(dead_code, reason = "of the classes only their queries are used here")]
@@ -53,6 +54,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         .skip(1)
         .filter(|text| text != "--bench")
         .collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    if let [option, bytes] = arguments.as_slice()
+        && option == "--constant"
+    {
+        return runtime.block_on(serve_constant(bytes.parse()?));
+    }
     let settings = pace::Settings::take(&mut arguments)?;
     let corpus = arguments.first().ok_or("usage: load CORPUS [SECONDS]")?;
     let corpus = Path::new(corpus);
@@ -61,9 +70,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let index = directory.path().join("index");
     let is_plain = arguments.iter().any(|argument| argument == "plain");
     build(corpus, &index, is_plain)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
     if let Some(settings) = settings {
         return runtime.block_on(pace::measure(&index, corpus, directory.path(), &settings));
     }
@@ -101,12 +107,9 @@ async fn measure(directory: &Path, state: &Path, time: Duration) -> Result<(), B
     let target = |path: &str| Target::new(address, key.as_str(), &[path]);
     let searched = target(SEARCH);
 
-    let body = Bytes::from(vec![b'x'; body_length(&service, key.as_str()).await?]);
-    let routes = service
-        .catch_all_router()
-        .route(CONSTANT, get(move || std::future::ready(body.clone())));
+    let length = body_length(&service, key.as_str()).await?;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let server = Server::new(service.clone(), ServerLimits::default()).routes(routes);
+    let server = with_constant(&service, length);
     let running = tokio::spawn(server.run(listener, async {
         let _ = stopped.await;
     }));
@@ -119,6 +122,30 @@ async fn measure(directory: &Path, state: &Path, time: Duration) -> Result<(), B
     let _ = stop.send(());
     running.await??;
     Ok(())
+}
+
+/// Serves a constant body alone, and says where, as the program does.
+async fn serve_constant(bytes: usize) -> Result<(), Box<dyn Error>> {
+    let directory = tempfile::tempdir()?;
+    let service = Service::new(
+        signaldex::sample::index()?,
+        State::open(&directory.path().join("state.db"))?,
+        Today::Clock,
+        Limits::default(),
+    )?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    eprintln!("http://{},", listener.local_addr()?);
+    let server = with_constant(&service, bytes);
+    Ok(server.run(listener, std::future::pending()).await?)
+}
+
+/// The service, which also answers a constant body of some bytes.
+fn with_constant(service: &Service, bytes: usize) -> Server {
+    let body = Bytes::from(vec![b'x'; bytes]);
+    let routes = service
+        .catch_all_router()
+        .route(CONSTANT, get(move || std::future::ready(body.clone())));
+    Server::new(service.clone(), ServerLimits::default()).routes(routes)
 }
 
 /// The length of the search's body, asked of the router itself.

@@ -47,8 +47,17 @@ pub(crate) struct Turn {
     pub(crate) cpu: Duration,
 }
 
-/// The turns of each number of connections, of each program.
-pub(crate) type Measured = BTreeMap<usize, Vec<Vec<Turn>>>;
+/// The turns of each number of connections.
+pub(crate) type Measured = BTreeMap<usize, Level>;
+
+/// The turns of a number of connections.
+#[derive(Default)]
+pub(crate) struct Level {
+    /// Of each program.
+    pub(crate) programs: Vec<Vec<Turn>>,
+    /// Of a constant body as long as the mean answer of the last program.
+    pub(crate) constant: Vec<Turn>,
+}
 
 impl Settings {
     /// Takes the options from the arguments; none if no program is named.
@@ -116,7 +125,10 @@ pub(crate) async fn measure(
                 .collect();
             let measured = compare(&programs, &paths, settings).await?;
             println!("\n### {name}\n\n{}", table::of(&measured));
-            let goals = goals::of(&measured);
+            let mut goals = goals::of(&measured);
+            if length > 1 && queries.len() > 1 {
+                goals.extend(goals::of_pages(&measured));
+            }
             println!("{}", table::of_goals(&goals));
             missed += goals.iter().filter(|goal| !goal.is_met()).count();
         }
@@ -160,28 +172,40 @@ fn without_limit(query: &Query) -> String {
 async fn compare(programs: &[Program], paths: &[String], settings: &Settings) -> Result<Measured> {
     let target = |program: &Program| Target::new(program.address, &program.key, paths);
     let targets: Vec<Target> = programs.iter().map(target).collect();
+    let last = targets.last().ok_or("no program")?;
+    let constant = Program::constant(mean_length(last).await?)?;
+    let constant_target = Target::new(constant.address, &constant.key, &[crate::CONSTANT]);
     let mut measured = Measured::new();
     // The turn before the first warms caches up.
     for turn in 0..=settings.turns {
         for &connections in &settings.connections {
             // Every other turn in reverse, so that none always comes after the other.
-            let mut order: Vec<usize> = (0..programs.len()).collect();
+            let mut order: Vec<usize> = (0..=programs.len()).collect();
             if turn % 2 == 1 {
                 order.reverse();
             }
             for number in order {
-                let (program, target) = (&programs[number], &targets[number]);
+                let program = programs.get(number).unwrap_or(&constant);
+                let target = targets.get(number).unwrap_or(&constant_target);
                 let result = take_turn(program, target, connections, settings.turn_time).await?;
-                let turns = measured.entry(connections);
-                let turns = turns.or_insert_with(|| vec![Vec::new(); programs.len()]);
+                let level = measured.entry(connections).or_default();
+                level.programs.resize(programs.len(), Vec::new());
+                let turns = level.programs.get_mut(number);
                 if turn > 0 {
-                    turns[number].push(result);
+                    turns.unwrap_or(&mut level.constant).push(result);
                 }
             }
         }
         eprintln!("turn {turn} of {}", settings.turns);
     }
     Ok(measured)
+}
+
+/// The mean length of the bodies of a target.
+async fn mean_length(target: &Target) -> Result<usize> {
+    let outcome = client::as_fast_as_possible(target, 1, Duration::from_secs(1)).await;
+    let length = outcome.bytes.checked_div(outcome.latencies.len());
+    length.ok_or_else(|| "nothing is answered".into())
 }
 
 async fn take_turn(
@@ -196,6 +220,7 @@ async fn take_turn(
     let Outcome {
         mut latencies,
         errors,
+        ..
     } = outcome;
     if errors > 0 || latencies.is_empty() {
         return Err(format!("{errors} errors at {connections} connections").into());

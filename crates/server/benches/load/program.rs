@@ -48,16 +48,28 @@ impl Program {
         let key = created["key"]
             .as_str()
             .ok_or("the program creates no key")?;
-        let mut child = Command::new(path)
+        let mut serve = Command::new(path);
+        serve
             .arg("serve")
             .arg(&index)
             .args(["--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"])
             .args(["--log", "off", "--as-of", &sample::AS_OF.to_string()])
             .arg("--state")
-            .arg(&state)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
+            .arg(&state);
+        Program::listening(serve, key.to_owned())
+    }
+
+    /// Serves a constant body of some bytes, by this very program.
+    pub(crate) fn constant(bytes: usize) -> Result<Program, Box<dyn Error>> {
+        let mut serve = Command::new(std::env::current_exe()?);
+        serve.args(["--constant", &bytes.to_string()]);
+        Program::listening(serve, "none".to_owned())
+    }
+
+    /// Starts a command, and waits until it says where it listens.
+    fn listening(mut command: Command, key: String) -> Result<Program, Box<dyn Error>> {
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
         let mut line = String::new();
         let errors = child.stderr.as_mut().ok_or("no standard error")?;
         BufReader::new(errors).read_line(&mut line)?;
@@ -67,7 +79,7 @@ impl Program {
             .and_then(|rest| rest.split(',').next());
         Ok(Program {
             address: address.ok_or("the program does not listen")?.parse()?,
-            key: key.to_owned(),
+            key,
             child,
         })
     }

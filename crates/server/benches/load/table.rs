@@ -8,7 +8,10 @@ use crate::pace::{Measured, Turn};
 
 /// Medians over the turns, a line a number of connections, a group of columns a program.
 pub(crate) fn of(measured: &Measured) -> String {
-    let programs = measured.values().next().map_or(0, Vec::len);
+    let programs = measured
+        .values()
+        .next()
+        .map_or(0, |level| level.programs.len());
     let mut text = "| connections |".to_owned();
     for number in 0..programs {
         let name = match (programs, number) {
@@ -20,11 +23,12 @@ pub(crate) fn of(measured: &Measured) -> String {
         // Writing to a string cannot fail.
         let _ = write!(text, " {name}requests/s | p50, ms | p99, ms | CPU, µs |");
     }
+    text.push_str(" constant body: requests/s | p50, ms | p99, ms | CPU, µs |");
     text.push_str("\n|--:|");
-    text.push_str(&"--:|".repeat(4 * programs));
-    for (connections, programs) in measured {
+    text.push_str(&"--:|".repeat(4 * (programs + 1)));
+    for (connections, level) in measured {
         let _ = write!(text, "\n| {connections} |");
-        for turns in programs {
+        for turns in level.programs.iter().chain([&level.constant]) {
             let rate = median(turns.iter().map(|turn| turn.per_second).collect());
             let milliseconds =
                 |of: fn(&Turn) -> Duration| median_time(turns, of).as_secs_f64() * 1e3;

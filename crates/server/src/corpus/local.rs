@@ -1,6 +1,5 @@
 //! The corpus of an index of this process.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
@@ -301,14 +300,7 @@ pub fn page(
     rendering: Rendering,
 ) -> Result<RenderedPage> {
     let page = snapshot.search(query, today)?;
-    let mut answer = SearchAnswer::with_capacity(page.len(), rendering);
-    snapshot.visit_records(&page, |signal, company_name| {
-        if answer.push(signal, company_name) {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
-    })?;
+    let answer = SearchAnswer::of_page(snapshot, &page, rendering)?;
     let rendered = RenderedPage {
         keys: page.keys().collect(),
         answer,
