@@ -14,7 +14,7 @@ use super::answer::ShardAnswer;
 use super::engine::PeerFailure;
 use super::members::{Members, NodeTask, Unreachable};
 use super::nodes::Nodes;
-use super::question::{Question, ShardRequest};
+use super::question::{KeyScope, Question, ShardRequest};
 use super::worker::ReplyStatus;
 use signaldex_server::corpus::Unanswered;
 
@@ -46,6 +46,7 @@ pub(super) enum RowShare {
 /// A query to shards of a generation.
 struct ShardQuery {
     generation: u64,
+    key: Option<KeyScope>,
     /// The number of shards that are asked.
     asked: usize,
     share: RowShare,
@@ -58,13 +59,14 @@ impl Asker {
     /// Queries shards of a generation, and merges their answers.
     pub(super) async fn ask(
         &self,
-        generation: u64,
+        (generation, key): (u64, Option<KeyScope>),
         shards: &[u32],
         wanted: ShardRequest,
         share: RowShare,
     ) -> Result<ShardAnswer, Unanswered> {
         let asked = ShardQuery {
             generation,
+            key,
             asked: shards.len(),
             share,
             shard_count: self.members.shard_count(generation),
@@ -236,6 +238,7 @@ impl Asker {
             generation: asked.generation,
             shards: task.shards.clone(),
             rendered_max: asked.rendered_max(task.shards.len()),
+            key: asked.key.clone(),
             wanted: Arc::clone(&asked.wanted),
         };
         let answer = self.nodes.ask(task.node, &question, self.deadline).await;

@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use super::generation::{ClusterGeneration, PublishedShard};
+use signaldex::query::Fingerprint;
 use signaldex::{ChangeKind, Digest, Error, Position, PositionError, Result};
 use signaldex_server::corpus::{ClusterPosition, FeedStage};
 
@@ -25,6 +26,8 @@ pub(super) struct ChangeWalk {
     stage: FeedStage,
     /// Whether only this shard can have changes.
     lone: Option<u32>,
+    /// The fingerprint of the key's filter.
+    key: Option<Fingerprint>,
 }
 
 /// What to ask a shard.
@@ -53,6 +56,7 @@ impl ChangeWalk {
             served,
             stage: FeedStage::default(),
             lone: None,
+            key: None,
         }
     }
 
@@ -68,8 +72,9 @@ impl ChangeWalk {
     pub(super) fn check(
         position: &ClusterPosition,
         served: &ClusterGeneration,
+        key: Option<Fingerprint>,
     ) -> Result<(), PositionError> {
-        if position.cluster != identity(served) {
+        if position.cluster != identity(served, key) {
             return Err(PositionError::OtherIndex);
         }
         if position.seen > served.generation {
@@ -98,6 +103,7 @@ impl ChangeWalk {
             served,
             stage: position.stage,
             lone: None,
+            key: None,
         })
     }
 
@@ -106,11 +112,16 @@ impl ChangeWalk {
         ChangeWalk { lone, ..self }
     }
 
+    /// Gives positions of what a key with a filter sees.
+    pub(super) fn for_key(self, key: Option<Fingerprint>) -> ChangeWalk {
+        ChangeWalk { key, ..self }
+    }
+
     /// The position of the copy.
     pub(super) fn position(&self) -> ClusterPosition {
         let held = self.held.as_deref();
         ClusterPosition {
-            cluster: identity(&self.served),
+            cluster: identity(&self.served, self.key),
             held: held.map_or(0, |held| held.generation),
             target: self.target.generation,
             seen: self.served.generation,
@@ -240,8 +251,12 @@ fn damaged() -> Error {
     Error::corrupt("the manifest of a generation has no position of a shard")
 }
 
-fn identity(generation: &ClusterGeneration) -> [u8; 16] {
-    half(&generation.cluster)
+/// The identity of the cluster, or of what a key with a filter sees of it.
+fn identity(generation: &ClusterGeneration, key: Option<Fingerprint>) -> [u8; 16] {
+    let whole = half(&generation.cluster);
+    key.map_or(whole, |key| {
+        half(&Digest::of(&[whole, *key.as_bytes()].concat()))
+    })
 }
 
 fn content(

@@ -13,6 +13,7 @@ use super::generation::ClusterGeneration;
 use super::placement::shard_of;
 use super::question::{ChangesQuestion, ShardRequest};
 use signaldex::json::ChangesAnswer;
+use signaldex::query::Fingerprint;
 use signaldex::{ChangeKind, Position, PositionError};
 use signaldex_server::corpus::{
     ChangesRequest, ClusterPosition, CorpusView, FeedPosition, RenderedChanges, Unanswered,
@@ -39,8 +40,9 @@ impl Coordinator {
             served.ok_or_else(|| unavailable("No generation of the corpus is loaded yet."))?;
         let lone = request.filter.company_slug();
         let lone = lone.map(|slug| shard_of(slug, served.shard_count()));
-        let walk = match self.walk(request.since.as_ref(), served).await? {
-            Ok(walk) => walk.only(lone),
+        let key = at.key_filter().map(|(filter, _)| filter.fingerprint());
+        let walk = match self.walk(request.since.as_ref(), served, key).await? {
+            Ok(walk) => walk.only(lone).for_key(key),
             Err(error) => return Ok(Err(error)),
         };
         let growing = GrowingAnswer {
@@ -57,6 +59,7 @@ impl Coordinator {
         &self,
         since: Option<&FeedPosition>,
         served: Arc<ClusterGeneration>,
+        key: Option<Fingerprint>,
     ) -> Result<Result<ChangeWalk, PositionError>, Unanswered> {
         let position = match since {
             None => return Ok(Ok(ChangeWalk::arrived(served))),
@@ -66,7 +69,7 @@ impl Coordinator {
             Some(FeedPosition::Index(_)) => return Ok(Err(PositionError::OtherIndex)),
             Some(FeedPosition::Cluster(position)) => position,
         };
-        if let Err(error) = ChangeWalk::check(position, &served) {
+        if let Err(error) = ChangeWalk::check(position, &served, key) {
             return Ok(Err(error));
         }
         let named = self.named(position).await?;

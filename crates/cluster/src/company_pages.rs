@@ -44,6 +44,10 @@ impl Coordinator {
         share: RowShare,
     ) -> Result<ShardAnswer, Unanswered> {
         let shards = self.shards_of_companies(at, wanted.query.filter());
+        let wanted = CompaniesQuestion {
+            query: wanted.query.without_key(),
+            ..wanted
+        };
         let wanted = ShardRequest::Companies(Box::new(wanted));
         self.ask_shards(at, &shards, wanted, share).await
     }

@@ -21,7 +21,7 @@ use super::placement::shard_of;
 use super::question::{RowFormat, ShardRequest};
 use signaldex::json::{Rendering, SearchAnswer};
 use signaldex::query::limits::PAGE_BYTES_MAX;
-use signaldex::query::{CompanyQuery, InvalidQuery, SortKey, Start};
+use signaldex::query::{CompanyQuery, InvalidQuery, KeyFilter, SortKey, Start};
 use signaldex::{
     AggregateQuery, Aggregates, Error, FacetQuery, Facets, Filter, PositionError, Query, SignalId,
 };
@@ -81,7 +81,10 @@ impl Coordinator {
         wanted: ShardRequest,
         share: RowShare,
     ) -> Result<ShardAnswer, Unanswered> {
-        self.asker.ask(at.generation, shards, wanted, share).await
+        let key = at.key_filter();
+        let key = key.map(|(filter, today)| (Arc::clone(filter), today));
+        let at = (at.generation, key);
+        self.asker.ask(at, shards, wanted, share).await
     }
 
     /// Runs a query when it is admitted.
@@ -208,7 +211,7 @@ impl Coordinator {
     ) -> Result<Vec<AnswerRow>, Unanswered> {
         let shards = self.shards(at, query.filter());
         let wanted = ShardRequest::Rows {
-            query: Box::new(query),
+            query: Box::new(query.without_key()),
             today,
             rendering,
         };
@@ -250,6 +253,16 @@ impl Coordinator {
 impl Corpus for Coordinator {
     fn view(&self) -> Arc<CorpusView> {
         self.members().view()
+    }
+
+    fn narrowed(
+        &self,
+        at: &Arc<CorpusView>,
+        filter: &Arc<KeyFilter>,
+        today: Date,
+    ) -> Result<Arc<CorpusView>, Unanswered> {
+        // The nodes narrow their shards.
+        Ok(Arc::new(at.under(filter, today)))
     }
 
     fn page(
@@ -491,3 +504,6 @@ pub(super) fn page_of(query: &Query, today: Date, mut rows: Vec<(SortKey, Bytes)
     };
     page.ended(query, today)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,8 @@ use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
 use super::generation::ClusterGeneration;
-use signaldex::{Error, FacetDictionary, Result, Snapshot};
+use super::question::KeyScope;
+use signaldex::{Error, FacetDictionary, Position, Result, Snapshot};
 
 /// The numbers of the shards that a node has loaded, by generation.
 pub(super) type HeldShards = BTreeMap<u64, Vec<u32>>;
@@ -37,6 +38,29 @@ pub(super) struct AskedShard {
     /// The labels of facets of all shards of the generation, of which this one has a number.
     pub(super) facets: Arc<FacetDictionary>,
     pub(super) number: usize,
+    /// What the key sees, if it has a filter; the snapshot is narrowed by it.
+    pub(super) key: Option<KeyScope>,
+}
+
+impl AskedShard {
+    /// The shard as a key sees it.
+    ///
+    /// # Errors
+    /// The shard is damaged.
+    pub(super) fn narrowed(self, key: &KeyScope) -> Result<AskedShard> {
+        let (filter, today) = key;
+        Ok(AskedShard {
+            snapshot: self.snapshot.narrowed(filter, *today)?,
+            key: Some(key.clone()),
+            ..self
+        })
+    }
+
+    /// A position of the whole shard, as it is of what the key sees.
+    pub(super) fn position(&self, whole: &Position) -> Position {
+        let key = self.key.as_ref();
+        key.map_or(*whole, |(filter, _)| whole.for_key(filter))
+    }
 }
 
 impl LoadedGeneration {
@@ -59,6 +83,7 @@ impl LoadedGeneration {
             snapshot: Arc::clone(snapshot),
             facets: Arc::clone(&self.facets),
             number: self.shards.range(..shard).count(),
+            key: None,
         })
     }
 }

@@ -11,7 +11,7 @@ use super::answer::AnswerRow;
 use super::companies::CompaniesQuestion;
 use super::generation::SHARDS_MAX;
 use signaldex::json::{Rendering, search_item, write_csv_item};
-use signaldex::query::{CompanyStart, Order, SortKey, Start};
+use signaldex::query::{CompanyStart, KeyFilter, Order, SortKey, Start};
 use signaldex::{
     AggregateQuery, ChangeKind, Error, FacetQuery, Filter, Position, Query, Result, Signal,
     SignalId,
@@ -20,12 +20,17 @@ use signaldex::{
 /// Maximum number of rows requested from a shard: all numbered pages, and one signal more.
 pub(super) const ROWS_MAX: usize = 50 * 100 + 1;
 
+/// The filter of a key, and the day that its days count from.
+pub(super) type KeyScope = (Arc<KeyFilter>, Date);
+
 /// A question to shards of one generation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question {
     pub(super) generation: u64,
     /// Each once.
     pub(super) shards: Vec<u32>,
+    /// What the key sees: its filter, and the day that this counts from; `None` for everything.
+    pub(super) key: Option<KeyScope>,
     /// How many rows to render at most; of the others, ids are sent.
     pub(super) rendered_max: usize,
     pub(super) wanted: Arc<ShardRequest>,

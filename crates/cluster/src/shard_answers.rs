@@ -50,10 +50,10 @@ pub(super) fn find(asked: &AskedShard, wanted: &ShardRequest) -> Result<ShardRes
         ShardRequest::Count { filter, today } => ShardAnswer::Count(shard.count(filter, *today)?),
         ShardRequest::Facets { query, today } => {
             let mut counters = asked.facets.counters();
-            let (filter, facets) = (&query.filter, &query.facets);
+            let wanted = (&query.filter, &query.facets[..]);
             asked
                 .facets
-                .count(asked.number, filter, *today, facets, &mut counters)?;
+                .count_on(asked.number, shard, wanted, *today, &mut counters)?;
             return Ok(ShardResult::Facets(counters));
         }
         ShardRequest::Aggregates { query, today } => {
@@ -68,7 +68,7 @@ pub(super) fn find(asked: &AskedShard, wanted: &ShardRequest) -> Result<ShardRes
         ShardRequest::Hints { filter, is_empty } => {
             ShardAnswer::Hints(shard.hint_facts(filter, *is_empty)?)
         }
-        ShardRequest::Changes(wanted) => ShardAnswer::Changes(changes(shard, wanted)?),
+        ShardRequest::Changes(wanted) => ShardAnswer::Changes(changes(asked, wanted)?),
     };
     Ok(ShardResult::Answer(answer))
 }
@@ -93,12 +93,13 @@ fn lone(id: u64, bytes: Option<Vec<u8>>) -> ShardAnswer {
 
 /// The first changes of a shard, while a page has room for them.
 fn changes(
-    shard: &Snapshot,
+    asked: &AskedShard,
     wanted: &ChangesQuestion,
 ) -> Result<Result<FoundChanges, PositionError>> {
     let ChangesQuestion { filter, today, .. } = wanted;
-    let changes = shard.changes(filter, *today, &wanted.since);
-    let changes = match changes.and_then(|changes| changes.until(&wanted.until)) {
+    let [since, until] = [&wanted.since, &wanted.until].map(|whole| asked.position(whole));
+    let changes = asked.snapshot.changes(filter, *today, &since);
+    let changes = match changes.and_then(|changes| changes.until(&until)) {
         Ok(changes) => changes,
         Err(error) => return Ok(Err(error)),
     };

@@ -148,7 +148,13 @@ impl Worker {
 
     fn shards(&self, question: &Question) -> Result<Vec<AskedShard>, WorkerRefusal> {
         let shards = self.0.loaded.asked(question.generation, &question.shards);
-        shards.map_err(|error| WorkerRefusal::of(ReplyStatus::Missing, &error))
+        let shards = shards.map_err(|error| WorkerRefusal::of(ReplyStatus::Missing, &error))?;
+        let Some(key) = &question.key else {
+            return Ok(shards);
+        };
+        let narrowed = shards.into_iter().map(|shard| shard.narrowed(key));
+        let narrowed: Result<Vec<AskedShard>> = narrowed.collect();
+        narrowed.map_err(|error| WorkerRefusal::of(ReplyStatus::Failed, &error))
     }
 
     /// What runs scans of SQL, if the node answers it.

@@ -9,7 +9,7 @@ use signaldex::{ChangeKind, Error, FacetQuery, Position, Query, Result, SignalId
 use time::Date;
 
 use crate::companies::{CompaniesKind, CompaniesQuestion};
-use crate::question::{ChangesQuestion, Question, RowFormat, ShardRequest};
+use crate::question::{ChangesQuestion, KeyScope, Question, RowFormat, ShardRequest};
 
 /// A question, or the end of the interest in one.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -62,6 +62,11 @@ pub(super) struct QuestionUnit {
     /// Which changes; missing for removals.
     #[prost(bool, optional, tag = "22")]
     upserts: Option<bool>,
+    /// The filter of the key, as the library writes it, and the Julian day that its days count from.
+    #[prost(string, optional, tag = "23")]
+    key_filter: Option<String>,
+    #[prost(sint32, optional, tag = "24")]
+    key_day: Option<i32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
@@ -98,6 +103,8 @@ impl QuestionUnit {
             shards: question.shards.clone(),
             rendered_max: u32::try_from(question.rendered_max).ok(),
             milliseconds_left: u64::try_from(left.as_millis()).ok(),
+            key_filter: question.key.as_ref().map(|(filter, _)| filter.to_string()),
+            key_day: question.key.as_ref().map(|(_, day)| day.to_julian_day()),
             ..QuestionUnit::default()
         };
         unit.with_request(&question.wanted)
@@ -205,9 +212,18 @@ impl QuestionUnit {
             generation: self.generation.unwrap_or_default(),
             shards: self.shards.clone(),
             rendered_max: self.rendered_max.map_or(usize::MAX, |rows| rows as usize),
+            key: self.key()?,
             wanted: Arc::new(self.request()?),
         };
         question.checked()
+    }
+
+    /// What the key sees. A filter that this release cannot read is an error, never everything.
+    fn key(&self) -> Result<Option<KeyScope>> {
+        match &self.key_filter {
+            None => Ok(None),
+            Some(filter) => Ok(Some((Arc::new(parsed(Some(filter))?), day(self.key_day)?))),
+        }
     }
 
     fn rows_max(&self) -> Result<usize> {

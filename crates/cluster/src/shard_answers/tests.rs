@@ -41,12 +41,14 @@ fn node(wanted: &ShardRequest, shards: &[Arc<Snapshot>], rendered_max: usize) ->
             snapshot: Arc::clone(snapshot),
             facets: Arc::clone(&facets),
             number,
+            key: None,
         });
     let asked: Vec<AskedShard> = asked.collect();
     let question = Question {
         generation: 1,
         shards: (0..).take(shards.len()).collect(),
         rendered_max,
+        key: None,
         wanted: Arc::new(wanted.clone()),
     };
     let found = asked.iter().map(|shard| find(shard, wanted));

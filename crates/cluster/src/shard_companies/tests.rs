@@ -134,6 +134,7 @@ fn pages_of_two_nodes_are_those_of_one_index() {
             generation: 1,
             shards: (0..).take(shards.len()).collect(),
             rendered_max,
+            key: None,
             wanted: Arc::new(ShardRequest::Companies(Box::new(wanted.clone()))),
         };
         let facets = Arc::new(FacetDictionary::new(shards.to_vec()));
@@ -144,6 +145,7 @@ fn pages_of_two_nodes_are_those_of_one_index() {
                 snapshot: Arc::clone(snapshot),
                 facets: Arc::clone(&facets),
                 number,
+                key: None,
             });
         let asked: Vec<AskedShard> = asked.collect();
         let keys = shards

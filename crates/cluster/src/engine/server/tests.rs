@@ -262,6 +262,7 @@ async fn ask(peer: &Peer) {
         generation: 0,
         shards: Vec::new(),
         rendered_max: 0,
+        key: None,
         wanted: Arc::new(ShardRequest::Signal(SignalId::MAX)),
     };
     let answer = peer.ask(&question, Duration::from_secs(10)).await;

@@ -31,6 +31,7 @@ fn rows(query: &str) -> Question {
         generation: 7,
         shards: vec![2, 0],
         rendered_max: 26,
+        key: None,
         wanted: Arc::new(ShardRequest::Rows {
             query: Box::new(query),
             today: date!(2026 - 06 - 30),
@@ -95,6 +96,7 @@ fn questions_are_read_as_they_were_written() {
             generation: u64::MAX,
             shards: (0..shards).collect(),
             rendered_max: usize::MAX,
+            key: None,
             wanted: Arc::new(wanted),
         };
         assert_eq!(decoded(&encoded(&question)).ok(), Some(question));
@@ -155,6 +157,7 @@ fn changes_of_several_shards_are_refused() {
             generation: 7,
             shards,
             rendered_max: 1,
+            key: None,
             wanted: Arc::new(changes(ChangeKind::Upsert, Rendering::Whole)),
         };
         assert!(decoded(&encoded(&question)).is_err());
@@ -214,6 +217,7 @@ fn questions() -> Vec<(&'static str, Question)> {
         generation: 7,
         shards: vec![0, 2, 300],
         rendered_max: usize::MAX,
+        key: None,
         wanted: Arc::new(wanted),
     };
     let filter = Filter::from_query_string(QUERY.trim_end_matches("&limit=7")).expect("a filter");
