@@ -177,7 +177,8 @@ impl Snapshot {
     }
 }
 
-fn sizes(SegmentHandle { segment, .. }: &SegmentHandle) -> (u64, u64) {
+/// The rows of a segment, and the words of its titles.
+pub(super) fn sizes(SegmentHandle { segment, .. }: &SegmentHandle) -> (u64, u64) {
     (
         segment.row_count().into(),
         segment.title_word_count() as u64,

@@ -12,6 +12,9 @@ use crate::digest::Digest;
 use crate::query::Fingerprint;
 use crate::{Error, Result};
 
+/// How many bytes the identities of an index and of what its keys see have in common.
+const SHARED_BYTES: usize = 8;
+
 /// The identity of an index: 128 random bits.
 ///
 /// Two indexes have different identities even if they were built from the same records; copies of a directory
@@ -41,14 +44,21 @@ impl IndexId {
         self.0.to_bytes()
     }
 
-    /// The identity with these bytes.
-    /// The identity of what a key with a filter sees.
+    /// The identity of what a key with a filter sees. It begins as that of the index does, so that a position of another
+    /// filter can be told from one of another index.
     pub(super) fn within(self, filter: Fingerprint) -> IndexId {
-        let digest = Digest::of(&[self.to_bytes(), *filter.as_bytes()].concat());
-        let (bytes, _) = digest.bytes().split_first_chunk().expect("it is longer");
-        IndexId::from_bytes(*bytes)
+        let mut bytes = self.to_bytes();
+        let digest = Digest::of(&[bytes, *filter.as_bytes()].concat());
+        bytes[SHARED_BYTES..].copy_from_slice(&digest.bytes()[..SHARED_BYTES]);
+        IndexId::from_bytes(bytes)
     }
 
+    /// Whether both are of one index, under whatever filters.
+    pub(super) fn is_of_index_of(self, other: IndexId) -> bool {
+        self.to_bytes()[..SHARED_BYTES] == other.to_bytes()[..SHARED_BYTES]
+    }
+
+    /// The identity with these bytes.
     pub(super) const fn from_bytes(bytes: [u8; 16]) -> IndexId {
         IndexId(HexNumber::from_bytes(bytes))
     }

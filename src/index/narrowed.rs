@@ -11,14 +11,19 @@ use time::Date;
 
 use super::Index;
 use super::company_ranks::CompanyRanks;
+use super::cost::sizes;
 use super::live::SegmentHandle;
 use super::narrowings::{KnownDeletions, NarrowedSnapshot, NarrowingKey};
 use super::snapshot::Snapshot;
 use crate::Result;
 use crate::digest::Digest;
 use crate::encoding::row::Row;
+use crate::plan::{Cost, cost};
 use crate::query::{Filter, KeyFilter};
 use crate::segment::{Deleted, Segment};
+
+/// How many times as much a row costs here as one of the comparisons that [`cost::of_rows`] counts.
+const PASS_COST: Cost = 4;
 
 impl Snapshot {
     /// The snapshot as a key with a filter sees it. It answers every question as a snapshot does that holds only the
@@ -71,6 +76,31 @@ impl Snapshot {
         let narrowed = Arc::new(narrowed);
         self.narrowings.keep(key, self.revision, &narrowed);
         Ok(narrowed)
+    }
+
+    /// An upper bound of the work of [`narrowed`](Self::narrowed), in the unit of [`cost`](Self::cost); 0 where it only has
+    /// to be looked up.
+    ///
+    /// ```
+    /// use signaldex::query::KeyFilter;
+    /// use signaldex::sample;
+    ///
+    /// let index = sample::index()?;
+    /// let (snapshot, filter) = (index.snapshot(), KeyFilter::parse(["country=Germany"], [])?);
+    /// assert!(snapshot.narrowing_cost(&filter, sample::AS_OF) > 0);
+    /// snapshot.narrowed(&filter, sample::AS_OF)?;
+    /// assert_eq!(snapshot.narrowing_cost(&filter, sample::AS_OF), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn narrowing_cost(&self, filter: &KeyFilter, today: Date) -> Cost {
+        let key = NarrowingKey::new(filter, today);
+        match self.narrowings.find(&key, self.revision) {
+            Ok(_) => 0,
+            Err(known) => {
+                let segments = self.segments.iter();
+                segments.map(|it| cost_of(it, filter, &known)).sum()
+            }
+        }
     }
 }
 
@@ -125,6 +155,21 @@ fn narrow(
         stored: Some(Arc::clone(handle.stored_deletions())),
         ..handle.clone()
     })
+}
+
+/// The work of [`narrow`] at most.
+fn cost_of(handle: &SegmentHandle, filter: &KeyFilter, known: &KnownDeletions) -> Cost {
+    let (rows, words) = sizes(handle);
+    let pass = PASS_COST * cost::of_rows(rows);
+    match known.of_segment(handle) {
+        Some((stored, _)) if has_same_rows(&stored, &handle.deleted) => 0,
+        Some((stored, _)) if stored.rows().is_subset(handle.deleted.rows()) => pass,
+        _ => {
+            let filters = filter.filters().iter().chain(filter.exceptions());
+            let matched = filters.map(|filter| cost::bound(filter, rows, words) + pass);
+            pass + matched.sum::<Cost>()
+        }
+    }
 }
 
 fn has_same_rows(one: &Arc<Deleted>, other: &Arc<Deleted>) -> bool {

@@ -31,6 +31,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::chain::{Chain, CommitDigest, DIGEST_BYTES};
 use super::identity::IndexId;
 use super::manifest::History;
+use crate::query::KeyFilter;
 use crate::segment::ChangeOffset;
 
 const VERSION: u8 = 1;
@@ -86,6 +87,8 @@ pub enum ParsePositionError {
 pub enum PositionError {
     /// It is of another index, or of one that has been built anew since: copy everything again.
     OtherIndex,
+    /// It is of what a key with another filter sees of this index: copy everything again.
+    OtherKeyFilter,
     /// Deletions since then are forgotten: copy everything again.
     Expired,
     /// It is of commits that are not in the history of this index: an earlier state was restored, or copies of the
@@ -165,6 +168,27 @@ impl Position {
         }
     }
 
+    /// The position of the whole index, as it is of what a key with a filter sees
+    /// ([`Snapshot::narrowed`](crate::Snapshot::narrowed)). [`START`](Self::START) is that of every key.
+    ///
+    /// ```
+    /// use signaldex::query::KeyFilter;
+    /// use signaldex::sample;
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let filter = KeyFilter::parse(["country=Japan"], [])?;
+    /// let narrowed = snapshot.narrowed(&filter, sample::AS_OF)?;
+    /// assert_eq!(snapshot.position().for_key(&filter), narrowed.position());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_key(self, filter: &KeyFilter) -> Position {
+        if self == Position::START {
+            return self;
+        }
+        let index = self.index.within(filter.fingerprint());
+        Position { index, ..self }
+    }
+
     /// Whether both are of one index.
     ///
     /// ```
@@ -231,7 +255,11 @@ impl Position {
                 ..self.unchecked()
             })
         } else if self.index != index {
-            Err(PositionError::OtherIndex)
+            Err(if self.index.is_of_index_of(index) {
+                PositionError::OtherKeyFilter
+            } else {
+                PositionError::OtherIndex
+            })
         } else if latest > history.last_commit {
             Err(PositionError::Ahead)
         } else if self.held_since < history.remembered_from() {
@@ -320,6 +348,9 @@ impl fmt::Display for PositionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             PositionError::OtherIndex => "is of another index; copy everything again",
+            PositionError::OtherKeyFilter => {
+                "is of a key with another filter; copy everything again"
+            }
             PositionError::Expired => {
                 "is too old: deletions since then are forgotten; copy everything again"
             }

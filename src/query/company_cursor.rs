@@ -146,9 +146,9 @@ impl CompanyCursor {
         &self.last
     }
 
-    /// Whether the cursor was made for this filter.
-    pub(super) fn is_for(&self, filter: Fingerprint) -> bool {
-        self.filter == filter
+    /// The fingerprint of the filter that the cursor was made for, within that of the key.
+    pub(super) fn filter(&self) -> Fingerprint {
+        self.filter
     }
 
     fn from_fields(covered: &[u8]) -> Option<CompanyCursor> {

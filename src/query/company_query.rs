@@ -153,6 +153,31 @@ impl CompanyQuery {
         &self.facets
     }
 
+    /// The same query with cursors that are bound to no key, as [`Query::without_key`](super::Query::without_key).
+    ///
+    /// ```
+    /// use signaldex::query::{CompanyQuery, KeyFilter};
+    ///
+    /// let key = KeyFilter::parse(["days=7"], [])?;
+    /// let query = CompanyQuery::builder().country("Japan").for_key(Some(&key)).build()?;
+    /// assert_eq!(query.without_key(), CompanyQuery::builder().country("Japan").build()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn without_key(&self) -> CompanyQuery {
+        let start = match &self.start {
+            CompanyStart::After(cursor) => {
+                let (filter, last) = (self.filter.fingerprint(), cursor.last().clone());
+                CompanyStart::After(CompanyCursor::new(filter, self.order, cursor.day(), last))
+            }
+            other => other.clone(),
+        };
+        CompanyQuery {
+            start,
+            key: None,
+            ..self.clone()
+        }
+    }
+
     /// Another page of the same result, of `limit` companies, at most 100,000.
     ///
     /// ```

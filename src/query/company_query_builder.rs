@@ -502,9 +502,13 @@ impl CompanyQueryBuilder {
             .as_ref()
             .filter(|_| self.shared.errors.is_empty())
         {
-            let is_for_this = cursor.order() == self.order
-                && cursor.is_for(filter.fingerprint().within(self.shared.key));
-            found.extend((!is_for_this).then(conflicts::cursor_mismatch));
+            let has_order = cursor.order() == self.order;
+            let fingerprint = filter.fingerprint().within(self.shared.key);
+            found.extend(conflicts::of_cursor(
+                has_order,
+                cursor.filter(),
+                fingerprint,
+            ));
         }
         found
             .into_iter()

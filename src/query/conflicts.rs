@@ -1,7 +1,7 @@
 //! Conflicts between parameters that are valid on their own.
 
 use super::error::{ErrorCode, ParameterError};
-use super::{Cursor, Facet, Filter, Fingerprint, Order, Parameter};
+use super::{Facet, Filter, Fingerprint, Order, Parameter};
 
 /// Ranges whose lower bound is above the upper one.
 pub(super) fn of_filter(filter: &Filter) -> Vec<ParameterError> {
@@ -56,25 +56,27 @@ pub(super) fn of_order(order: Order, filter: &Filter) -> Option<ParameterError> 
     })
 }
 
-/// A cursor of other filters or another order.
+/// A cursor of other filters or another order, or of a key with another filter.
 pub(super) fn of_cursor(
-    cursor: &Cursor,
-    order: Order,
+    has_order: bool,
+    cursor: Fingerprint,
     filter: Fingerprint,
 ) -> Option<ParameterError> {
-    let is_for_this = cursor.order() == order && cursor.is_for(filter);
-    (!is_for_this).then(cursor_mismatch)
-}
-
-/// The error for a cursor of other filters or another order.
-pub(super) fn cursor_mismatch() -> ParameterError {
-    ParameterError {
+    let message = match (has_order, cursor.is_of_filter_of(filter)) {
+        (true, true) if cursor == filter => return None,
+        (true, true) => {
+            "cursor belongs to a key with another filter; start again without the cursor"
+        }
+        _ => {
+            "cursor belongs to other filters or another order; give it with exactly the filters and the order of the \
+             answer that it came with"
+        }
+    };
+    Some(ParameterError {
         parameter: Parameter::Cursor.name().into(),
         code: ErrorCode::CursorMismatch,
-        message: "cursor belongs to other filters or another order; give it with exactly the \
-                  filters and the order of the answer that it came with"
-            .into(),
-    }
+        message: message.into(),
+    })
 }
 
 fn conflict(parameter: Parameter, message: String) -> ParameterError {

@@ -85,8 +85,13 @@ impl QueryBuilder {
         found.extend(conflicts::of_page(is_paged, self.count_only));
         found.extend(conflicts::of_order(self.order, &self.filter));
         if let Some(cursor) = self.cursor.as_ref().filter(|_| self.errors.is_empty()) {
+            let has_order = cursor.order() == self.order;
             let fingerprint = derived.filter_fingerprint(&self.filter).within(self.key);
-            found.extend(conflicts::of_cursor(cursor, self.order, fingerprint));
+            found.extend(conflicts::of_cursor(
+                has_order,
+                cursor.filter(),
+                fingerprint,
+            ));
         }
         found.into_iter().for_each(|error| self.add_error(error));
     }

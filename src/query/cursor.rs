@@ -175,9 +175,9 @@ impl Cursor {
         self.order
     }
 
-    /// Whether the cursor was made for these filters.
-    pub(super) fn is_for(&self, filter: Fingerprint) -> bool {
-        self.filter == filter
+    /// The fingerprint of the filters that the cursor was made for, within that of the key.
+    pub(super) fn filter(&self) -> Fingerprint {
+        self.filter
     }
 
     fn from_fields(covered: &[u8]) -> Option<Cursor> {

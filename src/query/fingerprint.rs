@@ -11,6 +11,9 @@ use crate::text::ANALYSIS_VERSION;
 /// text, so another version of the analysis has another seed.
 const SEED: u64 = u64::from_le_bytes(*b"sdxqry 1").wrapping_add(ANALYSIS_VERSION as u64 - 1);
 
+/// How many bytes the fingerprints of a filter have in common, whatever the key.
+const SHARED_BYTES: usize = 8;
+
 /// A 128-bit hash (XXH3) of what `Display` writes. Equal filters have equal fingerprints in every process, on
 /// every platform, in every release.
 ///
@@ -41,7 +44,8 @@ impl Fingerprint {
         Fingerprint(XxHash3_128::oneshot_with_seed(SEED, &text.0).to_le_bytes())
     }
 
-    /// The fingerprint of this filter within that of a key, if it has one.
+    /// The fingerprint of this filter within that of a key, if it has one. It begins as this one does, so that a cursor of
+    /// another key can be told from one of other filters.
     #[inline]
     pub(super) fn within(self, key: Option<Fingerprint>) -> Fingerprint {
         key.map_or(self, |key| self.within_key(key))
@@ -49,7 +53,14 @@ impl Fingerprint {
 
     #[cold]
     fn within_key(self, key: Fingerprint) -> Fingerprint {
-        Fingerprint::of(|text| write!(text, "{key} {self}"))
+        let mut within = Fingerprint::of(|text| write!(text, "{key} {self}"));
+        within.0[..SHARED_BYTES].copy_from_slice(&self.0[..SHARED_BYTES]);
+        within
+    }
+
+    /// Whether both are of one filter, within whatever keys.
+    pub(super) fn is_of_filter_of(self, other: Fingerprint) -> bool {
+        self.0[..SHARED_BYTES] == other.0[..SHARED_BYTES]
     }
 
     pub(super) fn from_bytes(bytes: [u8; 16]) -> Fingerprint {

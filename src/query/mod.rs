@@ -366,6 +366,31 @@ impl Query {
         }
     }
 
+    /// The same query with cursors, its own included, that are bound to no key: for other nodes, which do not know the key.
+    ///
+    /// ```
+    /// use signaldex::Query;
+    /// use signaldex::query::KeyFilter;
+    ///
+    /// let key = KeyFilter::parse(["days=7"], [])?;
+    /// let query = Query::builder().keywords("robots").for_key(Some(&key)).build()?;
+    /// assert_eq!(query.without_key(), Query::builder().keywords("robots").build()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn without_key(&self) -> Query {
+        let start = match &self.start {
+            Start::After(cursor) => {
+                let filter = self.filter_fingerprint();
+                Start::After(Cursor::new(filter, self.order, cursor.day(), cursor.last()))
+            }
+            other => other.clone(),
+        };
+        Query {
+            key: None,
+            ..self.part(start, self.limit)
+        }
+    }
+
     /// The cursor with which a walk goes on after a signal: for a page that you cut short, to a number of bytes for
     /// example. `today` is the date of the page. `last` is the signal's id, or its [`key`](Order::key_of) if the order is
     /// by value.

@@ -114,7 +114,7 @@ fn of_field(py: Python<'_>, field: Option<&str>, message: &str) -> PyErr {
 
 pub(crate) fn position(py: Python<'_>, error: PositionError) -> PyErr {
     let class = match error {
-        PositionError::OtherIndex => "PositionOfOtherIndex",
+        PositionError::OtherIndex | PositionError::OtherKeyFilter => "PositionOfOtherIndex",
         PositionError::Expired => "PositionExpired",
         PositionError::Diverged => "PositionDiverged",
         PositionError::Ahead => "PositionAhead",

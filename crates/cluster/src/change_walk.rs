@@ -14,6 +14,9 @@ use signaldex::query::Fingerprint;
 use signaldex::{ChangeKind, Digest, Error, Position, PositionError, Result};
 use signaldex_server::corpus::{ClusterPosition, FeedStage};
 
+/// How many bytes the identities of a cluster and of what its keys see have in common.
+const SHARED_BYTES: usize = 8;
+
 /// The way of a copy.
 #[derive(Clone, Debug)]
 pub(super) struct ChangeWalk {
@@ -74,8 +77,14 @@ impl ChangeWalk {
         served: &ClusterGeneration,
         key: Option<Fingerprint>,
     ) -> Result<(), PositionError> {
-        if position.cluster != identity(served, key) {
-            return Err(PositionError::OtherIndex);
+        let identity = identity(served, key);
+        if position.cluster != identity {
+            let is_of_cluster = position.cluster[..SHARED_BYTES] == identity[..SHARED_BYTES];
+            return Err(if is_of_cluster {
+                PositionError::OtherKeyFilter
+            } else {
+                PositionError::OtherIndex
+            });
         }
         if position.seen > served.generation {
             return Err(PositionError::Ahead);
@@ -251,12 +260,14 @@ fn damaged() -> Error {
     Error::corrupt("the manifest of a generation has no position of a shard")
 }
 
-/// The identity of the cluster, or of what a key with a filter sees of it.
+/// The identity of the cluster, or of what a key with a filter sees of it, which begins as that does.
 fn identity(generation: &ClusterGeneration, key: Option<Fingerprint>) -> [u8; 16] {
-    let whole = half(&generation.cluster);
-    key.map_or(whole, |key| {
-        half(&Digest::of(&[whole, *key.as_bytes()].concat()))
-    })
+    let mut identity = half(&generation.cluster);
+    if let Some(key) = key {
+        let within = Digest::of(&[identity, *key.as_bytes()].concat());
+        identity[SHARED_BYTES..].copy_from_slice(&within.bytes()[..SHARED_BYTES]);
+    }
+    identity
 }
 
 fn content(

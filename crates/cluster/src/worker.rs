@@ -12,11 +12,11 @@ use tokio::sync::Semaphore;
 use super::admission::Admission;
 use super::answer::ShardAnswer;
 use super::loaded_shards::{AskedShard, LoadedShards};
-use super::question::{Question, ShardRequest};
+use super::question::{KeyScope, Question, ShardRequest};
 use super::shard_answers::{ShardResult, find, merged};
 use super::shard_scanner::ShardScanner;
 use signaldex::query::Facet;
-use signaldex::{Error, Result, Snapshot};
+use signaldex::{Cost, Error, Result, Snapshot};
 
 /// The cost up to which a question is answered on the receiving thread, in the unit of `--cheap-query-cost`.
 const CHEAP_COST: u64 = 20_000;
@@ -96,9 +96,16 @@ impl Worker {
         question: &Question,
     ) -> Option<Result<ShardAnswer, WorkerRefusal>> {
         let wanted = &question.wanted;
-        let shards = match self.shards(question) {
-            Ok(shards) => shards,
+        let whole = match self.shards(question) {
+            Ok(whole) => whole,
             Err(refusal) => return Some(Err(refusal)),
+        };
+        if narrowing_cost(&whole, question.key.as_ref()) > CHEAP_COST {
+            return None;
+        }
+        let shards = match narrowed(whole, question.key.as_ref()) {
+            Ok(shards) => shards,
+            Err(error) => return Some(Err(WorkerRefusal::of(ReplyStatus::Failed, &error))),
         };
         match is_cheap(&shards, wanted) {
             Ok(false) => None,
@@ -116,13 +123,14 @@ impl Worker {
         question: &Question,
     ) -> Result<ShardAnswer, WorkerRefusal> {
         let (shared, wanted) = (&*self.0, &question.wanted);
-        let shards = self.shards(question)?;
-        let found = shards.iter().map(|shard| {
-            let threads = Arc::clone(&shared.threads);
-            let (shard, wanted) = (shard.clone(), Arc::clone(wanted));
-            on_thread(threads, move || find(&shard, &wanted))
-        });
+        let whole = self.shards(question)?;
         let answered = async {
+            let shards = self.narrowed_on_thread(whole, question).await?;
+            let found = shards.iter().map(|shard| {
+                let threads = Arc::clone(&shared.threads);
+                let (shard, wanted) = (shard.clone(), Arc::clone(wanted));
+                on_thread(threads, move || find(&shard, &wanted))
+            });
             let found = try_join_all(found).await;
             match wanted.companies() {
                 Some(_) => self.merged_on_thread(question, &shards, found?).await,
@@ -146,15 +154,24 @@ impl Worker {
         on_thread(threads, move || merged(&question, &shards, found)).await
     }
 
+    /// The shards that a question is about, whole.
     fn shards(&self, question: &Question) -> Result<Vec<AskedShard>, WorkerRefusal> {
         let shards = self.0.loaded.asked(question.generation, &question.shards);
-        let shards = shards.map_err(|error| WorkerRefusal::of(ReplyStatus::Missing, &error))?;
-        let Some(key) = &question.key else {
-            return Ok(shards);
-        };
-        let narrowed = shards.into_iter().map(|shard| shard.narrowed(key));
-        let narrowed: Result<Vec<AskedShard>> = narrowed.collect();
-        narrowed.map_err(|error| WorkerRefusal::of(ReplyStatus::Failed, &error))
+        shards.map_err(|error| WorkerRefusal::of(ReplyStatus::Missing, &error))
+    }
+
+    /// Narrows shards on another thread, unless that is a look-up.
+    async fn narrowed_on_thread(
+        &self,
+        whole: Vec<AskedShard>,
+        question: &Question,
+    ) -> Result<Vec<AskedShard>> {
+        let key = question.key.clone();
+        if narrowing_cost(&whole, key.as_ref()) == 0 {
+            return narrowed(whole, key.as_ref());
+        }
+        let threads = Arc::clone(&self.0.threads);
+        on_thread(threads, move || narrowed(whole, key.as_ref())).await
     }
 
     /// What runs scans of SQL, if the node answers it.
@@ -207,6 +224,25 @@ impl WorkerRefusal {
             reason: "too much is under way".to_owned(),
         }
     }
+}
+
+/// The shards as a key sees them, if it has a filter.
+fn narrowed(whole: Vec<AskedShard>, key: Option<&KeyScope>) -> Result<Vec<AskedShard>> {
+    let Some(key) = key else {
+        return Ok(whole);
+    };
+    let narrowed = whole.into_iter().map(|shard| shard.narrowed(key));
+    narrowed.collect()
+}
+
+/// An upper bound of the work of narrowing shards.
+fn narrowing_cost(whole: &[AskedShard], key: Option<&KeyScope>) -> Cost {
+    let Some((filter, today)) = key else {
+        return 0;
+    };
+    let shards = whole.iter();
+    let costs = shards.map(|shard| shard.snapshot.narrowing_cost(filter, *today));
+    costs.sum()
 }
 
 /// Whether answering a question is faster than switching threads.

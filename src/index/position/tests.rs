@@ -70,6 +70,9 @@ proptest! {
         prop_assert_eq!(position.in_index(index_id(7), history, &chain).expect("no file"), expected);
         let of_other = position.in_index(index_id(8), history, &chain).expect("no file");
         prop_assert_eq!(of_other, Err(PositionError::OtherIndex));
+        let within = index_id(7).within(Filter::default().fingerprint());
+        let of_key = position.in_index(within, history, &chain).expect("no file");
+        prop_assert_eq!(of_key, Err(PositionError::OtherKeyFilter));
         let other = Chain::of_digests(digest(1000), vec![digest(1001); last as usize]);
         let elsewhere = position.in_index(index_id(7), history, &other).expect("no file");
         prop_assert_eq!(elsewhere.is_ok(), false);

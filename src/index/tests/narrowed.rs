@@ -1,5 +1,5 @@
 //! Narrowed snapshots beside a writer: every answer is that of an index of the visible signals and companies alone, over
-//! random histories with several segments, deletions, changed companies and merges.
+//! random histories with several segments, deletions, changed companies and merges, and edits of the filter between.
 //!
 //! `SIGNALDEX_NARROWED` sets how many questions are compared; `SIGNALDEX_SEED` is the first seed.
 
@@ -16,6 +16,9 @@ use crate::query::{AggregateQuery, CompanyOrder, Filter, KeyFilter, Order, Param
 
 /// Questions in the ordinary run.
 const QUESTIONS: u64 = 2_000;
+
+/// Percentage of commits after which the filter is another one.
+const EDITS: u64 = 25;
 
 const WHOLE: &str = "a whole index";
 
@@ -162,7 +165,7 @@ fn each_answer_is_that_of_an_index_of_what_is_visible() {
         seed += 1;
         let mut random = Random::new(seed);
         let mut changing = RandomIndex::new(&mut random);
-        let key = random_key(&mut random);
+        let mut key = random_key(&mut random);
         let budget = [0, 3_000, u64::MAX];
         changing.index.keep_narrowed_bytes(*random.pick(&budget));
         let mut copies = Copies::default();
@@ -170,6 +173,10 @@ fn each_answer_is_that_of_an_index_of_what_is_visible() {
         for step in 0..6 {
             let (name, strategies) = *random.pick(&strategies);
             let snapshot = changing.index.snapshot();
+            if step > 0 && random.chance(EDITS) {
+                // What was handed out before is of another filter now.
+                (key, copies) = (random_key(&mut random), Copies::default());
+            }
             assert_eq!(
                 Model::of(&snapshot).expect(WHOLE),
                 changing.model,

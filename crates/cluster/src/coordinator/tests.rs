@@ -194,7 +194,11 @@ impl Asked {
             .changes(all, request, TODAY)
             .await
             .expect("an answer");
-        assert_eq!(refused.err(), Some(PositionError::OtherIndex), "{filter}");
+        assert_eq!(
+            refused.err(),
+            Some(PositionError::OtherKeyFilter),
+            "{filter}"
+        );
     }
 }
 

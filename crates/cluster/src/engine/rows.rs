@@ -54,13 +54,14 @@ const AGGREGATES: u8 = 6;
 const COMPANY: u8 = 7;
 
 /// What the last row of changes says: that there are more, or none, or why there are no changes.
-const CHANGES_END: [Result<bool, PositionError>; 6] = [
+const CHANGES_END: [Result<bool, PositionError>; 7] = [
     Ok(false),
     Ok(true),
     Err(PositionError::OtherIndex),
     Err(PositionError::Expired),
     Err(PositionError::Diverged),
     Err(PositionError::Ahead),
+    Err(PositionError::OtherKeyFilter),
 ];
 
 /// The outcome of a question at a worker.

@@ -45,6 +45,7 @@ fn answers() -> impl Strategy<Value = ShardAnswer> {
         Just(PositionError::Expired),
         Just(PositionError::Diverged),
         Just(PositionError::Ahead),
+        Just(PositionError::OtherKeyFilter),
     ];
     let key = (any::<Option<i64>>(), ".{0,12}");
     let company = (key, bytes()).prop_map(|((value, slug), item)| CompanyRow {
