@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::query::Filter;
 
 fn index_id(number: u128) -> IndexId {
     IndexId::from_bytes(number.to_le_bytes())

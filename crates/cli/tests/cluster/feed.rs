@@ -18,14 +18,14 @@ const FILTERS: [&str; 3] = ["", "&q=raises", "&country=Germany"];
 
 /// A copy that follows a cluster.
 #[derive(Debug)]
-struct Copied {
+pub(crate) struct Copied {
     filter: &'static str,
     position: String,
     signals: BTreeMap<String, Value>,
 }
 
 impl Copied {
-    fn new(filter: &'static str) -> Copied {
+    pub(crate) fn new(filter: &'static str) -> Copied {
         Copied {
             filter,
             position: "start".to_owned(),
@@ -65,7 +65,7 @@ impl Copied {
     }
 
     /// Follows at random nodes until it has everything, and compares it with one index.
-    fn complete(&mut self, cluster: &Cluster, whole: &Served, random: &mut Random) {
+    pub(crate) fn complete(&mut self, cluster: &Cluster, whole: &Served, random: &mut Random) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !self.poll(random.pick(&cluster.nodes), 1 + random.below(50)) {
             assert!(Instant::now() < deadline, "never complete");

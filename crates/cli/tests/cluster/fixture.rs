@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use signaldex::Index;
+use signaldex::query::KeyFilter;
 use signaldex_server::{NewKey, State};
 use tempfile::TempDir;
 
@@ -43,10 +44,16 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Fixture {
+        Fixture::with_filter(None)
+    }
+
+    /// A fixture whose key sees what a filter leaves.
+    pub(crate) fn with_filter(filter: Option<KeyFilter>) -> Fixture {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let key = NewKey {
             rate: 100_000,
             burst: 100_000,
+            filter: filter.map(Into::into),
             ..NewKey::named("test")
         };
         let state = State::open(folder.path().join("state.db")).expect("a state");

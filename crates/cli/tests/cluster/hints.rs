@@ -13,14 +13,14 @@ const SEARCHES: &str = include_str!("../../../../data/searches/hinted.tsv");
 const SHARDS: u32 = 7;
 
 /// Searches whose hints name a company by another legal form, the nearest value, and a beginning.
-const EACH_KIND: [&str; 3] = [
+pub(crate) const EACH_KIND: [&str; 3] = [
     "companies=%22Pomelora%20GmbH%22",
     "country=Germny",
     "q=robotic",
 ];
 
 /// The header of hints.
-fn hints(answer: &Response) -> Option<&str> {
+pub(crate) fn hints(answer: &Response) -> Option<&str> {
     assert_eq!(answer.status, 200);
     answer.header("x-hints")
 }

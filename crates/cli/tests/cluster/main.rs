@@ -8,6 +8,7 @@ mod feed;
 mod fixture;
 mod generations;
 mod hints;
+mod key_filters;
 mod load;
 mod membership;
 mod plans;
