@@ -1,5 +1,6 @@
 //! Runs the query of a request: cheap queries on the current thread, expensive ones on the pool.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::call::Call;
@@ -61,6 +62,19 @@ impl<'a> AskedQuery<'a> {
     }
 }
 
+/// The current view of what the key of a call may read. If its filter has to be evaluated first, that is a query, too.
+///
+/// # Errors
+/// The index was overwritten, the key's filter cannot be applied, or its turn does not come in time.
+pub(super) async fn trusted_view(call: &Call<'_>) -> Result<Arc<CorpusView>, Problem> {
+    let (corpus, service) = (call.corpus(), call.service);
+    let cost = |filter| service.corpus.narrowing_cost(filter, call.today);
+    if call.filter().map_or(0, cost) <= service.limits.cheap_query_cost {
+        return Ok(corpus.trusted_view()?);
+    }
+    Ok(run_in_turn(call, async move { corpus.trusted_view() }).await??)
+}
+
 /// Answers a query, here or on the pool. Its time excludes the wait.
 pub(super) async fn ask<T: Send + 'static>(
     call: &Call<'_>,
@@ -76,15 +90,24 @@ pub(super) async fn ask<T: Send + 'static>(
     let (answer, time) = if asked.cost <= service.limits.cheap_query_cost {
         timed.await
     } else {
-        // Commits wait for requests of microseconds, not for one in a queue.
-        drop(call.take_arrival());
-        service.metrics.expensive_queries.inc();
-        let ran = service.query_pool.run(call.key.record.number, timed).await;
-        ran.map_err(|reason| not_run(call, &reason))?
+        run_in_turn(call, timed).await?
     };
     let (queries, key) = (&service.slow_queries, &call.key.record.id);
     queries.note(asked.kind, call.query(), asked.filter, key, time);
     Ok(answer?)
+}
+
+/// Runs an expensive query on the pool, when it is the turn of its key.
+async fn run_in_turn<T: Send + 'static>(
+    call: &Call<'_>,
+    query: impl Future<Output = T> + Send + 'static,
+) -> Result<T, Problem> {
+    let service = call.service;
+    // Commits wait for requests of microseconds, not for one in a queue.
+    drop(call.take_arrival());
+    service.metrics.expensive_queries.inc();
+    let ran = service.query_pool.run(call.key.record.number, query).await;
+    ran.map_err(|reason| not_run(call, &reason))
 }
 
 pub(super) fn not_run(call: &Call<'_>, reason: &NotRun) -> Problem {

@@ -16,7 +16,7 @@ use super::principal::Principal;
 use super::problem::{Problem, ProblemCode};
 use super::service::ServiceCore;
 use super::state::Arrival;
-use crate::corpus::{Corpus, CorpusView};
+use crate::corpus::Corpus;
 use signaldex::json::Rendering;
 use signaldex::query::KeyFilter;
 
@@ -57,14 +57,6 @@ impl<'a> Call<'a> {
     /// What is asked.
     pub(super) fn corpus(&self) -> Arc<dyn Corpus> {
         Arc::clone(&self.corpus)
-    }
-
-    /// The current view of what the key may read.
-    ///
-    /// # Errors
-    /// The index was overwritten, or the key's filter cannot be applied.
-    pub(super) fn trusted_view(&self) -> Result<Arc<CorpusView>, Problem> {
-        Ok(self.corpus.trusted_view()?)
     }
 
     /// The filter of the key.

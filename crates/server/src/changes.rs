@@ -37,7 +37,7 @@ pub(super) async fn changes(call: &Call<'_>) -> Result<Answer, Problem> {
         Attempt::Repeated(answer) => return Ok(answer),
         Attempt::First(replay, guard) => (replay, guard),
     };
-    let view = call.trusted_view()?;
+    let view = asking::trusted_view(call).await?;
     request.rendering = call.rendering(replay.is_some());
     let mut poll = Poll {
         call,

@@ -42,7 +42,7 @@ pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
         Attempt::Repeated(answer) => return Ok(answer),
         Attempt::First(replay, guard) => (replay, guard),
     };
-    let view = call.trusted_view()?;
+    let view = asking::trusted_view(call).await?;
     let asked = CompaniesCall {
         call,
         view: &view,

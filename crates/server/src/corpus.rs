@@ -98,6 +98,11 @@ pub trait Corpus: Send + Sync {
         Err(Unanswered::Unavailable(NO_KEY_FILTERS.to_owned()))
     }
 
+    /// An upper bound for the cost of [`narrowed`](Self::narrowed) at the present view, on this machine.
+    fn narrowing_cost(&self, _filter: &KeyFilter, _today: Date) -> Cost {
+        0
+    }
+
     /// A page of signals, rendered as JSON. It ends early, with its cursor, before it has more than
     /// [`PAGE_BYTES_MAX`](signaldex::query::limits::PAGE_BYTES_MAX) bytes.
     fn page(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::answer::{Answer, Price};
+use super::asking;
 use super::call::Call;
 use super::charging;
 use super::endpoint::Endpoint;
@@ -51,7 +52,7 @@ async fn deliver(call: &Call<'_>, endpoint: Endpoint, record: Record) -> Result<
 async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
     call.expect_charge();
     let corpus = call.corpus();
-    let view = corpus.trusted_view()?;
+    let view = asking::trusted_view(call).await?;
     let body = corpus.signal(Arc::clone(&view), id).await?;
     Ok(Record {
         body: body.ok_or_else(no_signal)?,
@@ -62,7 +63,7 @@ async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
 async fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
     call.expect_charge();
     let corpus = call.corpus();
-    let view = corpus.trusted_view()?;
+    let view = asking::trusted_view(call).await?;
     let body = corpus.company(Arc::clone(&view), slug.to_owned()).await?;
     Ok(Record {
         body: body.ok_or_else(no_company)?,

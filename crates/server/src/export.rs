@@ -120,7 +120,7 @@ pub(super) async fn export(call: &Call<'_>) -> Result<Answer, Problem> {
         None => None,
         Some(replay) => Some(Named::resume(call, replay).await?),
     };
-    let view = call.trusted_view()?;
+    let view = asking::trusted_view(call).await?;
     let kept_view = call.corpus().keep(&view)?;
     let is_whole_file = query.after.is_none();
     let searched = Arc::new(query.query);

@@ -37,7 +37,7 @@ pub(super) async fn filter_options(call: &Call<'_>) -> Result<Answer, Problem> {
 pub(super) async fn find(call: &Call<'_>) -> Result<(FoundOptions, FreeAnswer), Problem> {
     let query = Arc::new(parse(call.query())?);
     let free = charging::take_free(call).await?;
-    let view = call.trusted_view()?;
+    let view = asking::trusted_view(call).await?;
     let subject = (&query.filter, &query.facets[..]);
     let asked = AskedQuery::over_matches(call, &view, QueryKind::Facets, subject);
     let counting = call.corpus().facets(view, Arc::clone(&query), call.today);

@@ -58,7 +58,7 @@ pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
     let (replay, guard) = match Attempt::begin(call, parameters).await? {
         Attempt::Repeated(answer) => {
             // Only pages that were charged are kept, so something was found. They are answered from a damaged index, too.
-            let hints = match call.trusted_view() {
+            let hints = match asking::trusted_view(call).await {
                 Ok(view) => hints::find(call, &view, &query, false).await,
                 Err(_) => Vec::new(),
             };
@@ -66,7 +66,7 @@ pub(super) async fn page_or_count(call: &Call<'_>) -> Result<Answer, Problem> {
         }
         Attempt::First(replay, guard) => (replay, guard),
     };
-    let view = call.trusted_view()?;
+    let view = asking::trusted_view(call).await?;
     let search = SearchCall {
         call,
         view: &view,

@@ -5,15 +5,31 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 
 use signaldex::query::decode;
+use signaldex::query::limits::{KEY_FILTER_BYTES_MAX, KEY_FILTERS_MAX};
 
-/// Maximum bytes of a form; realistic ones have a few hundred.
-const BODY_BYTES_MAX: usize = 16 * 1024;
+/// Maximum bytes of the form of a sign-in, which anyone may send.
+pub(super) const SIGN_IN_BYTES_MAX: usize = 16 * 1024;
+/// Maximum bytes of a form within a session: all filters and exceptions of a key, percent-encoded twice, as they are
+/// stored and then as a form.
+pub(super) const FORM_BYTES_MAX: usize =
+    SIGN_IN_BYTES_MAX + 2 * KEY_FILTERS_MAX * KEY_FILTER_BYTES_MAX * ENCODED_BYTES_MAX;
+/// How many bytes one of a filter becomes there.
+const ENCODED_BYTES_MAX: usize = 12;
 /// Time limit for receiving a form.
 const BODY_TIME: Duration = Duration::from_secs(5);
 
 /// The fields of a form in order. Names may repeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FormData(Vec<(String, String)>);
+
+/// Why a form was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FormUnread {
+    /// It has more bytes than it may have, or its sender has gone.
+    TooLong,
+    /// It did not arrive in time.
+    TooLate,
+}
 
 /// A value of a drop-down list.
 pub(super) struct SelectOption {
@@ -44,10 +60,11 @@ impl FormData {
         FormData(self.0.iter().filter_map(inner).collect())
     }
 
-    /// Reads a form from a body; `None` if it is too long or does not arrive in time.
-    pub(super) async fn read(body: Body) -> Option<FormData> {
-        let bytes = tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await;
-        Some(FormData::parse(&bytes.ok()?.ok()?))
+    /// Reads a form of at most this many bytes from a body.
+    pub(super) async fn read(body: Body, bytes_max: usize) -> Result<FormData, FormUnread> {
+        let bytes = tokio::time::timeout(BODY_TIME, to_bytes(body, bytes_max)).await;
+        let bytes = bytes.map_err(|_| FormUnread::TooLate)?;
+        Ok(FormData::parse(&bytes.map_err(|_| FormUnread::TooLong)?))
     }
 
     /// The first value of a name, trimmed; empty if there is none.

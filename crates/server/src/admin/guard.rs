@@ -16,13 +16,15 @@ use tokio::time::Instant;
 
 use super::dashboard::Admin;
 use super::failed::{Failed, PageResult};
-use super::form::FormData;
+use super::figures;
+use super::form::{FORM_BYTES_MAX, FormData, FormUnread};
 use super::layout;
 use super::seal::Nonce;
 use super::session::Session;
 use super::token::TokenHash;
 use super::visit::Visit;
 use crate::people::{PersonRecord, Role};
+use signaldex::query::limits::{KEY_FILTER_BYTES_MAX, KEY_FILTERS_MAX};
 
 /// The name of the session's cookie.
 pub(super) const COOKIE_NAME: &str = "signaldex_session";
@@ -55,7 +57,7 @@ async fn visit(admin: &Admin, request: Request) -> Result<Request, PageResult> {
     } else {
         own_form(&parts, body, &session)
             .await
-            .map_err(|reason| refuse(&nonce, reason))?
+            .map_err(|(status, reason)| refuse_with(&nonce, status, &reason))?
     };
     let is_change = !is_reading && parts.uri.path() != SIGN_OUT;
     if is_change && person.role != Role::Admin {
@@ -80,17 +82,37 @@ async fn own_form(
     parts: &Parts,
     body: axum::body::Body,
     session: &Session,
-) -> Result<FormData, &'static str> {
+) -> Result<FormData, (StatusCode, String)> {
+    let forbidden = |reason: &str| (StatusCode::FORBIDDEN, reason.to_owned());
     if !is_same_origin(&parts.headers) {
-        return Err("The form was submitted from another site.");
+        return Err(forbidden("The form was submitted from another site."));
     }
-    let form = FormData::read(body)
-        .await
-        .ok_or("The form could not be read.")?;
+    let form = FormData::read(body, FORM_BYTES_MAX).await;
+    let form = form.map_err(unread)?;
     if session.has_form_token(form.value(FORM_TOKEN)) {
         Ok(form)
     } else {
-        Err("The form does not belong to this session. Reload the page and try again.")
+        let reason = "The form does not belong to this session. Reload the page and try again.";
+        Err(forbidden(reason))
+    }
+}
+
+/// Why a form was not read, for its sender.
+fn unread(reason: FormUnread) -> (StatusCode, String) {
+    match reason {
+        FormUnread::TooLong => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!(
+                "The form is too long: {} bytes are allowed. A key has at most {KEY_FILTERS_MAX} filters and \
+                 {KEY_FILTERS_MAX} exceptions, of {} bytes each. Nothing was changed.",
+                figures::grouped(FORM_BYTES_MAX as u64),
+                figures::grouped(KEY_FILTER_BYTES_MAX as u64),
+            ),
+        ),
+        FormUnread::TooLate => (
+            StatusCode::REQUEST_TIMEOUT,
+            "The form did not arrive in time. Nothing was changed; send it again.".to_owned(),
+        ),
     }
 }
 
@@ -149,7 +171,11 @@ pub(super) async fn person_of(
 }
 
 fn refuse(nonce: &Nonce, reason: &str) -> PageResult {
-    layout::message(nonce, StatusCode::FORBIDDEN, "Request refused", reason)
+    refuse_with(nonce, StatusCode::FORBIDDEN, reason)
+}
+
+fn refuse_with(nonce: &Nonce, status: StatusCode, reason: &str) -> PageResult {
+    layout::message(nonce, status, "Request refused", reason)
 }
 
 /// Redirects to the sign-in, which redirects back.

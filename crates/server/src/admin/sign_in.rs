@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::dashboard::Admin;
 use super::failed::PageResult;
-use super::form::FormData;
+use super::form::{FormData, SIGN_IN_BYTES_MAX};
 use super::guard::{self, COOKIE_NAME};
 use super::layout::{self, PageLayout};
 use super::seal::Nonce;
@@ -60,7 +60,9 @@ pub(super) async fn enter(
 ) -> PageResult {
     let (parts, body) = request.into_parts();
     let form = if guard::is_same_origin(&parts.headers) {
-        FormData::read(body).await.unwrap_or_default()
+        FormData::read(body, SIGN_IN_BYTES_MAX)
+            .await
+            .unwrap_or_default()
     } else {
         FormData::default()
     };

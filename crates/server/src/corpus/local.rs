@@ -69,6 +69,10 @@ impl Corpus for LocalCorpus {
         Ok(Arc::new(view))
     }
 
+    fn narrowing_cost(&self, filter: &KeyFilter, today: Date) -> Cost {
+        self.index.snapshot().narrowing_cost(filter, today)
+    }
+
     fn page(
         self: Arc<Self>,
         at: Arc<CorpusView>,

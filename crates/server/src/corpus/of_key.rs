@@ -30,6 +30,11 @@ impl WholeCorpus {
         &self.0
     }
 
+    /// An upper bound for the cost of a view of what a key with this filter reads on a day, on this machine.
+    pub(crate) fn narrowing_cost(&self, filter: &KeyFilter, today: Date) -> Cost {
+        self.0.narrowing_cost(filter, today)
+    }
+
     /// What a key with this filter reads on a day.
     pub(crate) fn for_key(&self, filter: Option<&Arc<KeyFilter>>, today: Date) -> Arc<dyn Corpus> {
         let whole = Arc::clone(&self.0);

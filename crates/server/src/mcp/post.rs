@@ -28,7 +28,9 @@ use crate::handled::{Handled, Note};
 use crate::limits::{MCP_DRAIN_TIME, MCP_DRAINED_BYTES_MAX, MCP_MESSAGE_BYTES_MAX};
 use crate::problem::Problem;
 use crate::service::ServiceCore;
-use crate::{aggregates, changes, charging, companies, details, hints, options, request, search};
+use crate::{
+    aggregates, asking, changes, charging, companies, details, hints, options, request, search,
+};
 use signaldex::json::Rendering;
 
 type Headers = Vec<(HeaderName, HeaderValue)>;
@@ -288,7 +290,7 @@ async fn find(
         Tool::Search => search::page_or_count(call).await,
         Tool::Count => {
             let query = Arc::new(search::parse(call)?);
-            let view = call.trusted_view()?;
+            let view = asking::trusted_view(call).await?;
             let count = search::count(call, &view, query.filter()).await?;
             let hints = hints::find(call, &view, &query, count == 0).await;
             return Ok((EndpointResult::Count(count), hints, Price::FREE));

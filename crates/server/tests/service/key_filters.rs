@@ -413,7 +413,10 @@ fn what_was_handed_out_under_one_filter_is_refused_under_another() {
         &format!("signals?limit=1&cursor={cursor}"),
         &[],
     );
-    assert_eq!(refused.json()["errors"][0]["code"], "cursor_mismatch");
+    let fault = refused.json()["errors"][0].clone();
+    assert_eq!(fault["code"], "cursor_mismatch");
+    let told = fault["message"].as_str().expect("a message");
+    assert!(told.contains("a key with another filter"), "{told}");
     let tag = wide.header("etag").expect("a tag").to_owned();
     let narrow = ask(
         &fixture,
@@ -449,6 +452,9 @@ fn what_was_handed_out_under_one_filter_is_refused_under_another() {
         (expired.status, &expired.json()["code"]),
         (410, &json!("position_expired"))
     );
+    let told = expired.json()["detail"].clone();
+    let told = told.as_str().expect("a reason");
+    assert!(told.contains("of a key with another filter"), "{told}");
     assert_eq!(
         ask(&fixture, &bearer, "changes?since=start", &[]).status,
         200

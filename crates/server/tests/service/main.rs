@@ -17,6 +17,7 @@ mod cors;
 mod dashboard;
 mod errors;
 mod export;
+mod first_uses;
 mod fixture;
 mod following;
 mod guide;
@@ -44,6 +45,7 @@ mod people;
 mod reference;
 #[path = "../../../../tests/engine/search_tables.rs"]
 mod search_tables;
+mod searching_as_key;
 mod table_searches;
 mod unsent;
 mod versions;

@@ -32,3 +32,19 @@ fn the_cookie_is_found_among_others() {
     );
     assert_eq!(cookie(&headers), Some("xyz"));
 }
+
+#[tokio::test]
+async fn a_form_that_is_too_long_is_refused_with_what_is_allowed() {
+    let read = |bytes: usize| {
+        let body = axum::body::Body::from(vec![b'a'; bytes]);
+        FormData::read(body, FORM_BYTES_MAX)
+    };
+    assert!(read(FORM_BYTES_MAX).await.is_ok());
+    let unread = read(FORM_BYTES_MAX + 1).await.map_err(unread);
+    let (status, reason) = unread.expect_err("it is too long");
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert!(
+        reason.contains("at most 16 filters and 16 exceptions, of 8,000 bytes each"),
+        "{reason}"
+    );
+}

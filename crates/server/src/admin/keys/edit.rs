@@ -39,6 +39,8 @@ struct EditPage<'a> {
     revoked: Option<String>,
     /// What it sees now, if it has a filter.
     visible: Option<String>,
+    /// Whether the dashboard can search.
+    has_index: bool,
     is_trial: bool,
     is_saved: bool,
 }
@@ -160,6 +162,7 @@ fn show(
         created: figures::instant(key.created_at),
         revoked: key.revoked_at.map(figures::instant),
         visible: visible(admin, key),
+        has_index: admin.0.service.0.corpus.for_operator().index().is_some(),
         is_trial: key.is_trial(),
         is_saved,
     };

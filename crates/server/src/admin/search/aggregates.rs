@@ -8,9 +8,10 @@ use time::Date;
 
 use super::chart::{self, Chart};
 use super::chips::{Chip, chips};
-use super::messages::{invalid, no_index};
+use super::messages::invalid;
 use super::plan::AggregatePlan;
 use super::query_text::QueryText;
+use super::viewpoint::{Viewpoint, without_key};
 use crate::admin::dashboard::Admin;
 use crate::admin::failed::{Failed, PageResult};
 use crate::admin::figures;
@@ -18,7 +19,7 @@ use crate::admin::form::FormData;
 use crate::admin::layout::{self, PageLayout};
 use crate::admin::visit::Visit;
 use signaldex::query::{Measure, TimeUnit};
-use signaldex::{AggregateQuery, AmountFigures, Filter, Query, Snapshot};
+use signaldex::{AggregateQuery, AmountFigures, Filter, Snapshot};
 
 /// The path of the page.
 const PATH: &str = "/search/figures";
@@ -27,6 +28,7 @@ const PATH: &str = "/search/figures";
 #[template(path = "aggregates.html", config = "src/admin/askama.toml")]
 struct AggregatesPage<'a> {
     layout: PageLayout<'a>,
+    viewpoint: Viewpoint,
     chips: Vec<Chip>,
     search: String,
     count: String,
@@ -44,27 +46,28 @@ struct AmountRow {
 }
 
 pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
-    let service = &admin.0.service.0;
-    let Some(index) = service.corpus.for_operator().index() else {
-        return no_index(visit, "Figures");
+    let viewpoint = match Viewpoint::of(admin, visit, "Figures") {
+        Ok(viewpoint) => viewpoint,
+        Err(page) => return *page,
     };
     let text = QueryText::of(&FormData::parse(visit.query.as_bytes()));
-    let query = match Query::from_query_string(&text.to_string()) {
+    let query = match viewpoint.query(&without_key(&text).to_string()) {
         Ok(query) => query,
         Err(error) => return invalid(visit, &error.to_string()),
     };
-    let (snapshot, today) = (index.snapshot(), service.today());
+    let (snapshot, today) = (&viewpoint.snapshot, viewpoint.today);
     let filter = query.filter();
-    let (count, amounts) = amounts(&snapshot, filter, today)?;
+    let (count, amounts) = amounts(snapshot, filter, today)?;
     let by_month = chart::by(filter, TimeUnit::Month)?;
     let page = AggregatesPage {
         layout: PageLayout::under(visit, "Figures", super::query_text::PATH),
         chips: chips(&text),
         search: text.link(),
         count: figures::grouped(count),
-        chart: Chart::of(&snapshot, filter, &text, today)?,
+        chart: Chart::of(snapshot, filter, &text, today)?,
         amounts,
         plan: AggregatePlan::of(&snapshot.explain_aggregate(&by_month, today)?),
+        viewpoint,
     };
     layout::render(StatusCode::OK, &page)
 }

@@ -9,6 +9,7 @@ use time::Date;
 use tokio::sync::mpsc;
 
 use super::messages;
+use super::viewpoint::{Viewpoint, sent_without_key};
 use crate::admin::dashboard::Admin;
 use crate::admin::failed::{Failed, PageResult};
 use crate::admin::layout;
@@ -104,12 +105,12 @@ fn found(
     visit: &Visit,
     answer: impl FnOnce(&Arc<Snapshot>, &Query, Date) -> PageResult,
 ) -> PageResult {
-    let service = &admin.0.service.0;
-    let Some(index) = service.corpus.for_operator().index() else {
-        return messages::no_index(visit, "Search");
+    let viewpoint = match Viewpoint::of(admin, visit, "Search") {
+        Ok(viewpoint) => viewpoint,
+        Err(page) => return *page,
     };
-    match Query::from_query_string(&visit.query) {
-        Ok(query) => answer(&index.snapshot(), &query, service.today()),
+    match viewpoint.query(&sent_without_key(&visit.query)) {
+        Ok(query) => answer(&viewpoint.snapshot, &query, viewpoint.today),
         Err(invalid) => messages::invalid(visit, &invalid.to_string()),
     }
 }

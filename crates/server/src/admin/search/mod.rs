@@ -18,6 +18,7 @@ mod plan;
 mod query_text;
 mod record;
 mod snippets;
+mod viewpoint;
 mod words;
 
 #[cfg(test)]
@@ -41,7 +42,8 @@ use self::cards::{Card, cards_of};
 use self::chips::{Chip, chips};
 use self::choices::{Choices, FilterChoice};
 use self::fields::FilterFields;
-use self::messages::{invalid, no_index};
+use self::messages::invalid;
+use self::viewpoint::{Viewpoint, without_key};
 use self::words::WordedFault;
 use super::dashboard::Admin;
 use super::failed::PageResult;
@@ -63,6 +65,7 @@ const PAGE_SIZES: [(&str, &str); 3] = [("10", "10"), ("25", "25"), ("50", "50")]
 #[template(path = "search.html", config = "src/admin/askama.toml")]
 struct SearchPage<'a> {
     layout: PageLayout<'a>,
+    viewpoint: Viewpoint,
     fields: FilterFields,
     chips: Vec<Chip>,
     found: Option<FoundSignals>,
@@ -99,24 +102,25 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     if text.to_string() != visit.query {
         return Ok((StatusCode::SEE_OTHER, [(LOCATION, text.link())]).into_response());
     }
-    let (query, errors) = match Query::from_query_string(&visit.query) {
+    let viewpoint = match Viewpoint::of(admin, visit, "Search") {
+        Ok(viewpoint) => viewpoint,
+        Err(page) => return *page,
+    };
+    let asked = without_key(&text);
+    let (query, errors) = match viewpoint.query(&asked.to_string()) {
         Ok(query) => (Some(query), Vec::new()),
         Err(invalid) => {
             let errors = invalid.errors().iter().map(WordedFault::of);
             (None, errors.collect())
         }
     };
-    let service = &admin.0.service.0;
-    let Some(index) = service.corpus.for_operator().index() else {
-        return no_index(visit, "Search");
-    };
-    let (snapshot, today) = (index.snapshot(), service.today());
+    let (snapshot, today) = (&viewpoint.snapshot, viewpoint.today);
     let filter = query
         .as_ref()
         .map_or_else(Filter::default, |query| query.filter().clone());
     let facets = snapshot.facets(&filter, today)?;
     let found = match &query {
-        Some(query) => match find(&snapshot, query, &text, today)? {
+        Some(query) => match find(snapshot, query, &text, today)? {
             Ok(found) => Some(found),
             Err(error) => return invalid(visit, &error.message),
         },
@@ -126,8 +130,8 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let page = SearchPage {
         layout: PageLayout::of(visit, "Search"),
         chips: chips(&text),
-        curl: snippets::curl(&admin.0.settings.public_url, "signals", &text),
-        rust: snippets::rust(&text),
+        curl: snippets::curl(&admin.0.settings.public_url, "signals", &asked),
+        rust: snippets::rust(&asked),
         fields: FilterFields {
             prefix: String::new(),
             choices: Choices::of(&facets, &filter, &form),
@@ -135,6 +139,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
             errors,
         },
         found,
+        viewpoint,
     };
     let status = match query {
         Some(_) => StatusCode::OK,

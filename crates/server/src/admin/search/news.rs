@@ -8,8 +8,8 @@ use time::Date;
 
 use super::cards::{CARDS_BYTES_MAX, Card, take_room};
 use super::chips::{Chip, chips};
-use super::messages::no_index;
 use super::query_text::QueryText;
+use super::viewpoint::{Viewpoint, without_key};
 use crate::admin::dashboard::Admin;
 use crate::admin::failed::PageResult;
 use crate::admin::form::FormData;
@@ -30,6 +30,7 @@ const OTHERS: [&str; 5] = ["since", "limit", "cursor", "page", "countOnly"];
 #[template(path = "news.html", config = "src/admin/askama.toml")]
 struct NewsPage<'a> {
     layout: PageLayout<'a>,
+    viewpoint: Viewpoint,
     chips: Vec<Chip>,
     changed: Vec<ChangedCard>,
     removed: usize,
@@ -54,19 +55,19 @@ struct News {
 }
 
 pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
-    let service = &admin.0.service.0;
-    let Some(index) = service.corpus.for_operator().index() else {
-        return no_index(visit, "What is new");
+    let viewpoint = match Viewpoint::of(admin, visit, "What is new") {
+        Ok(viewpoint) => viewpoint,
+        Err(page) => return *page,
     };
     let form = FormData::parse(visit.query.as_bytes());
     let text = OTHERS
         .iter()
         .fold(QueryText::of(&form), |text, name| text.without(name));
-    let filter = match Filter::from_query_string(&text.to_string()) {
+    let filter = match Filter::from_query_string(&without_key(&text).to_string()) {
         Ok(filter) => filter,
         Err(invalid) => return invalid_page(visit, &invalid.to_string()),
     };
-    let snapshot = index.snapshot();
+    let (snapshot, today) = (&viewpoint.snapshot, viewpoint.today);
     let since = form.value("since");
     if since.is_empty() {
         let link = link(&text, &snapshot.position());
@@ -76,7 +77,7 @@ pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
         Ok(since) => since,
         Err(error) => return invalid_page(visit, &format!("The position {error}.")),
     };
-    let news = match find(&snapshot, &filter, &since, service.today())? {
+    let news = match find(snapshot, &filter, &since, today)? {
         Ok(news) => news,
         Err(error) => return invalid_page(visit, &format!("The position {error}.")),
     };
@@ -88,6 +89,7 @@ pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
         search: text.link(),
         later: link(&text, &news.position),
         has_more: news.has_more,
+        viewpoint,
     };
     layout::render(StatusCode::OK, &page)
 }

@@ -1,12 +1,14 @@
 //! The pages of one signal and of one company.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::http::StatusCode;
 use percent_encoding::percent_decode_str;
 
 use super::cards::{self, Card};
-use super::messages::no_index;
 use super::query_text::{PATH, QueryText};
+use super::viewpoint::Viewpoint;
 use crate::admin::dashboard::Admin;
 use crate::admin::failed::PageResult;
 use crate::admin::figures;
@@ -22,6 +24,7 @@ const LISTED: &str = "10";
 #[template(path = "signal.html", config = "src/admin/askama.toml")]
 struct SignalPage<'a> {
     layout: PageLayout<'a>,
+    viewpoint: &'a Viewpoint,
     title: String,
     evidence: String,
     facts: Vec<RecordFact>,
@@ -36,6 +39,7 @@ struct SignalPage<'a> {
 #[template(path = "company.html", config = "src/admin/askama.toml")]
 struct CompanyRecordPage<'a> {
     layout: PageLayout<'a>,
+    viewpoint: Viewpoint,
     name: String,
     tagline: String,
     about: String,
@@ -54,12 +58,15 @@ struct RecordFact {
 }
 
 pub(in crate::admin) fn signal(admin: &Admin, visit: &Visit) -> PageResult {
-    let Some(index) = admin.0.service.0.corpus.for_operator().index() else {
-        return no_index(visit, "Signal");
+    let viewpoint = match Viewpoint::of(admin, visit, "Signal") {
+        Ok(viewpoint) => viewpoint,
+        Err(page) => return *page,
     };
     let id: Option<SignalId> = last_segment(visit).parse().ok();
-    let snapshot = index.snapshot();
-    let found = id.map(|id| snapshot.signal(id)).transpose()?.flatten();
+    let found = id
+        .map(|id| viewpoint.snapshot.signal(id))
+        .transpose()?
+        .flatten();
     let Some(Found {
         signal, company, ..
     }) = &found
@@ -68,11 +75,12 @@ pub(in crate::admin) fn signal(admin: &Admin, visit: &Visit) -> PageResult {
     };
     let page = SignalPage {
         layout: PageLayout::under(visit, "Signal", PATH),
+        viewpoint: &viewpoint,
         title: signal.title.to_string(),
         evidence: text(signal.evidence.as_deref()),
         facts: signal_facts(signal),
         company: company.name.to_string(),
-        company_link: cards::company_link(&company.slug),
+        company_link: cards::company_link(&company.slug) + &viewpoint.suffix(),
         company_facts: cards::company_facts(company),
         public_url: &admin.0.settings.public_url,
         id: signal.id.to_string(),
@@ -81,12 +89,12 @@ pub(in crate::admin) fn signal(admin: &Admin, visit: &Visit) -> PageResult {
 }
 
 pub(in crate::admin) fn company(admin: &Admin, visit: &Visit) -> PageResult {
-    let service = &admin.0.service.0;
-    let Some(index) = service.corpus.for_operator().index() else {
-        return no_index(visit, "Company");
+    let viewpoint = match Viewpoint::of(admin, visit, "Company") {
+        Ok(viewpoint) => viewpoint,
+        Err(page) => return *page,
     };
     let slug = last_segment(visit);
-    let (snapshot, today) = (index.snapshot(), service.today());
+    let (snapshot, today) = (Arc::clone(&viewpoint.snapshot), viewpoint.today);
     let Some(profile) = snapshot.company(&slug)? else {
         return not_found(visit, "There is no company with this slug.");
     };
@@ -110,7 +118,8 @@ pub(in crate::admin) fn company(admin: &Admin, visit: &Visit) -> PageResult {
         facts: company_facts(&profile),
         signals,
         count: figures::grouped(profile.signal_count),
-        all_signals: of_company.link(),
+        all_signals: viewpoint.within(of_company).link(),
+        viewpoint,
     };
     layout::render(StatusCode::OK, &page)
 }

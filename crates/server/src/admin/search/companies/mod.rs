@@ -26,7 +26,7 @@ use self::words::CompanyFault;
 use super::chips::Chip;
 use super::choices::{self, FilterChoice};
 use super::fields::FilterFields;
-use super::messages::no_index;
+use super::viewpoint::{Viewpoint, without_key};
 use super::{DEFAULT_LIMIT, PAGE_SIZES, snippets};
 use crate::admin::dashboard::Admin;
 use crate::admin::failed::{Failed, PageResult};
@@ -34,6 +34,7 @@ use crate::admin::figures;
 use crate::admin::form::FormData;
 use crate::admin::layout::{self, PageLayout};
 use crate::admin::visit::Visit;
+use crate::companies;
 use signaldex::Snapshot;
 use signaldex::query::{CompanyOrder, CompanyQuery, CompanyStart};
 
@@ -44,6 +45,7 @@ pub(in crate::admin) const PATH: &str = "/companies";
 #[template(path = "companies.html", config = "src/admin/askama.toml")]
 struct CompaniesPage<'a> {
     layout: PageLayout<'a>,
+    viewpoint: Viewpoint,
     /// The filters of companies.
     fields: FilterFields,
     /// The conditions.
@@ -67,22 +69,23 @@ struct CompanyResults {
 }
 
 pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
-    let service = &admin.0.service.0;
-    let Some(index) = service.corpus.for_operator().index() else {
-        return no_index(visit, "Companies");
+    let viewpoint = match Viewpoint::of(admin, visit, "Companies") {
+        Ok(viewpoint) => viewpoint,
+        Err(page) => return *page,
     };
     let sent = SentQuery::of(&FormData::parse(visit.query.as_bytes()));
     let text = &sent.text;
     if sent.is_written() && text.to_string() != visit.query {
         return Ok((StatusCode::SEE_OTHER, [(LOCATION, text.link_to(PATH))]).into_response());
     }
-    let (snapshot, today) = (index.snapshot(), service.today());
-    let query = CompanyQuery::from_query_string(&text.to_string());
+    let (snapshot, today) = (&viewpoint.snapshot, viewpoint.today);
+    let asked = without_key(text);
+    let query = companies::parse(&asked.to_string(), viewpoint.filter());
     let invalid = query.as_ref().err().map_or(&[][..], |error| error.errors());
-    let fields = form::company_fields(&snapshot, query.as_ref().ok(), text, invalid, today)?;
-    let groups = sent.groups(&snapshot, today)?;
+    let fields = form::company_fields(snapshot, query.as_ref().ok(), text, invalid, today)?;
+    let groups = sent.groups(snapshot, today)?;
     let found = match &query {
-        Ok(query) if sent.is_written() => Some(find(&snapshot, query, &sent, today)?),
+        Ok(query) if sent.is_written() => Some(find(snapshot, query, &sent, today)?),
         _ => None,
     };
     let status = match found {
@@ -93,11 +96,12 @@ pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
         layout: PageLayout::of(visit, "Companies"),
         errors: words::faults(invalid, &fields, &groups),
         chips: sent.chips(),
-        curl: snippets::curl(&admin.0.settings.public_url, "companies", text),
-        rust: snippets::rust_companies(text),
+        curl: snippets::curl(&admin.0.settings.public_url, "companies", &asked),
+        rust: snippets::rust_companies(&asked),
         fields,
         groups,
         found,
+        viewpoint,
     };
     layout::render(status, &page)
 }
