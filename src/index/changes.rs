@@ -120,6 +120,8 @@ pub struct Changes<'a> {
     length: usize,
     /// The number of remaining batches.
     passes: u32,
+    /// The commit of the change that was returned last, and whether its signal may be unseen.
+    last: (u64, bool),
     /// Why there are no changes to search for, before the caller is told.
     damage: Option<Error>,
     /// The caller's position, if damage kept it from being compared with the history.
@@ -130,7 +132,11 @@ pub struct Changes<'a> {
 /// A change without its record.
 #[derive(Clone, Copy, Debug)]
 enum FoundChange {
-    Upsert { address: RowAddress, is_new: bool },
+    Upsert {
+        address: RowAddress,
+        is_new: bool,
+        is_unseen: bool,
+    },
     Remove,
 }
 
@@ -161,6 +167,7 @@ impl<'a> Changes<'a> {
             found: Vec::new().into_iter(),
             length: FIRST_LENGTH,
             passes: u32::MAX,
+            last: (since.offset.commit, false),
             damage,
             unchecked,
             has_failed: false,
@@ -262,6 +269,39 @@ impl<'a> Changes<'a> {
             return self.snapshot.position();
         }
         self.snapshot.position_at(self.given, self.since.held_since)
+    }
+
+    /// The commit of the change that was returned last; before the first, that of the position.
+    ///
+    /// ```
+    /// use signaldex::{Filter, Position, sample};
+    ///
+    /// let (snapshot, filter) = (sample::index()?.snapshot(), Filter::default());
+    /// let mut changes = snapshot.changes(&filter, sample::AS_OF, &Position::START)?;
+    /// assert_eq!(changes.commit(), 0);
+    /// assert!(changes.next().is_some());
+    /// assert_eq!(changes.commit(), snapshot.position().step().0); // the sample is one commit
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn commit(&self) -> u64 {
+        self.last.0
+    }
+
+    /// Whether the signal of the upsert that was returned last was added after the position, or since the copy was last
+    /// complete. A copy on its way to the end has passed the commits of signals that changed again meanwhile: the feed has
+    /// each at its last change alone, so one of those is not `is_new`, though it was never returned.
+    ///
+    /// ```
+    /// use signaldex::{Filter, Position, sample};
+    ///
+    /// let (snapshot, filter) = (sample::index()?.snapshot(), Filter::default());
+    /// let mut changes = snapshot.changes(&filter, sample::AS_OF, &Position::START)?;
+    /// assert!(!changes.is_unseen());
+    /// assert!(changes.next().is_some() && changes.is_unseen());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_unseen(&self) -> bool {
+        self.last.1
     }
 
     /// Whether there are more changes. Searches for the next one if necessary.
@@ -375,11 +415,16 @@ impl<'a> Changes<'a> {
                 SignalState::Live(address) => {
                     let RowAddress { segment, row } = address;
                     let live = &self.snapshot.segments[segment as usize];
-                    let is_new = !is_before(live.segment.commits(row)?.first, offset);
+                    let first = live.segment.commits(row)?.first;
+                    let is_new = !is_before(first, offset);
                     // Each live candidate has put its segment into the map, and `retain_matches`
                     // keeps rows sorted.
                     if matches[&segment].binary_search(&row).is_ok() {
-                        Some(FoundChange::Upsert { address, is_new })
+                        Some(FoundChange::Upsert {
+                            address,
+                            is_new,
+                            is_unseen: is_new || first > self.since.held_since,
+                        })
                     } else {
                         // A signal that has not matched since the copy was complete is not in it.
                         let may_be_held = !is_new && offset.commit > self.since.held_since;
@@ -433,7 +478,9 @@ impl<'a> Iterator for Changes<'a> {
             FoundChange::Remove => Change::Remove {
                 id: SignalId::of_checked(offset.id),
             },
-            FoundChange::Upsert { address, is_new } => {
+            FoundChange::Upsert {
+                address, is_new, ..
+            } => {
                 let live = &self.snapshot.segments[address.segment as usize];
                 match live.segment.item(address.row) {
                     Ok(item) => Change::Upsert { item, is_new },
@@ -446,6 +493,14 @@ impl<'a> Iterator for Changes<'a> {
             }
         };
         self.give(offset);
+        let is_unseen = matches!(
+            found,
+            FoundChange::Upsert {
+                is_unseen: true,
+                ..
+            }
+        );
+        self.last = (offset.commit, is_unseen);
         Some(Ok(change))
     }
 

@@ -203,6 +203,31 @@ impl Position {
         self.index == other.index
     }
 
+    /// The same place in the changes of the index that another position is of. What a key with a filter sees of an index
+    /// has an identity of its own, though its changes are in the same order. [`START`](Self::START) stays what it is.
+    ///
+    /// ```
+    /// use signaldex::query::KeyFilter;
+    /// use signaldex::{Filter, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let seen = snapshot.narrowed(&KeyFilter::parse(["country=Germany"], [])?, sample::AS_OF)?;
+    /// let (stored, filter) = (snapshot.position(), Filter::default());
+    /// assert!(seen.changes(&filter, sample::AS_OF, &stored).is_err());
+    /// let since = stored.in_index_of(&seen.position());
+    /// assert_eq!(seen.changes(&filter, sample::AS_OF, &since)?.count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn in_index_of(self, other: &Position) -> Position {
+        if self == Position::START {
+            return self;
+        }
+        Position {
+            index: other.index,
+            ..self
+        }
+    }
+
     /// The commit and the signal up to which the copy has all changes.
     ///
     /// With [`at_step`](Self::at_step) it is all that has to be kept of a position on the way from one that is known.

@@ -21,6 +21,8 @@ pub(crate) enum AbsentServiceCommand {
     #[command(hide = true)]
     Keys(Ignored),
     #[command(hide = true)]
+    Searches(Ignored),
+    #[command(hide = true)]
     Usage(Ignored),
     #[command(hide = true)]
     AdminToken(Ignored),

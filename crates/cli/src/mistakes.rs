@@ -134,7 +134,7 @@ fn format_for(command: &str, name: &str) -> Option<Vec<String>> {
     let format = match (command, name) {
         (
             "search" | "aggregate" | "companies" | "options" | "signal" | "company" | "stats"
-            | "usage" | "keys" | "people",
+            | "usage" | "keys" | "people" | "searches",
             "json",
         ) => "json",
         ("search" | "aggregate" | "companies" | "export", "ndjson" | "jsonl")

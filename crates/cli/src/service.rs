@@ -13,6 +13,7 @@ mod people;
 mod prune;
 mod publish;
 mod replica;
+mod searches;
 mod serve;
 #[cfg(feature = "sql")]
 mod sql_listener;
@@ -36,6 +37,8 @@ pub(crate) enum ServiceCommand {
     Prune(prune::Prune),
     #[command(subcommand)]
     Keys(keys::KeysCommand),
+    #[command(subcommand)]
+    Searches(searches::SearchesCommand),
     Usage(usage::UsageCommand),
     AdminToken(admin_token::AdminTokenCommand),
     #[command(subcommand)]
@@ -54,6 +57,7 @@ impl ServiceCommand {
             ServiceCommand::Publish(publish) => publish.run(),
             ServiceCommand::Prune(prune) => prune.run(),
             ServiceCommand::Keys(keys) => keys.run(),
+            ServiceCommand::Searches(searches) => searches.run(),
             ServiceCommand::Usage(usage) => usage.run(),
             ServiceCommand::AdminToken(token) => token.run(),
             ServiceCommand::People(people) => people.run(),

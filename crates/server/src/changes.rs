@@ -164,6 +164,6 @@ pub(super) fn refused(error: PositionError) -> Problem {
     }
 }
 
-fn position_error(message: &str) -> ParameterError {
+pub(super) fn position_error(message: &str) -> ParameterError {
     ParameterError::new(SINCE, ErrorCode::InvalidPosition, message)
 }

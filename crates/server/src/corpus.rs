@@ -6,6 +6,7 @@
 mod cluster;
 mod export;
 mod local;
+mod matches;
 mod of_key;
 mod position;
 mod rendered;
@@ -29,9 +30,13 @@ pub use export::{
     header as export_header, slice as export_slice,
 };
 pub use local::{LocalCorpus, companies, company_answer, or_too_many_groups, page, signal_answer};
+pub use matches::{find as find_matches, match_id};
 pub(crate) use of_key::WholeCorpus;
 pub use position::{ClusterPosition, FeedPosition, FeedStage};
-pub use rendered::{ChangesRequest, RenderedChanges, RenderedCompanies, RenderedPage};
+pub use rendered::{
+    ChangesRequest, MatchesRequest, RenderedChanges, RenderedCompanies, RenderedMatch,
+    RenderedMatches, RenderedPage,
+};
 
 /// The kind of a query to a corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +71,10 @@ impl QueryKind {
 
 /// Why a corpus without key filters refuses such a key.
 const NO_KEY_FILTERS: &str = "The key has a filter, which this service cannot apply.";
+
+/// Why a corpus without saved searches refuses them.
+const NO_SAVED_SEARCHES: &str =
+    "Saved searches need the index in the process that answers; this service has it elsewhere.";
 
 /// An answer, possibly from another machine. It owns what it needs, so that it can be awaited anywhere.
 pub type CorpusFuture<T> = Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send>>;
@@ -178,6 +187,24 @@ pub trait Corpus: Send + Sync {
         request: ChangesRequest,
         today: Date,
     ) -> CorpusFuture<Result<RenderedChanges, PositionError>>;
+
+    /// The matches of a saved search after a position of the view.
+    ///
+    /// # Errors
+    /// Without an implementation, there are no saved searches.
+    fn matches(
+        self: Arc<Self>,
+        _at: Arc<CorpusView>,
+        _request: MatchesRequest,
+        _today: Date,
+    ) -> CorpusFuture<Result<RenderedMatches, PositionError>> {
+        Box::pin(async { Err(Unanswered::Unavailable(NO_SAVED_SEARCHES.to_owned())) })
+    }
+
+    /// A position of the whole corpus as a view under the filter of a key has it. Any other position stays what it is.
+    fn position_at(&self, _at: &CorpusView, position: &FeedPosition) -> FeedPosition {
+        position.clone()
+    }
 
     /// Keeps a view for an export until what is returned is dropped, for an hour at most.
     ///

@@ -21,6 +21,8 @@ pub(super) enum Endpoint {
     Changes,
     Export,
     Aggregates,
+    SavedSearches,
+    Matches,
     Health,
     Ready,
     OpenApi,
@@ -99,10 +101,16 @@ impl EndpointDescription {
         self.path.split('{').next().unwrap_or_default()
     }
 
+    /// The path after the variable segment.
+    fn path_end(&self) -> &'static str {
+        self.path.split('}').nth(1).unwrap_or_default()
+    }
+
     /// The variable segment of a path of this endpoint; empty if it has none.
     fn segment_of<'p>(&self, path: &'p str) -> Option<&'p str> {
         let rest = path.strip_prefix(self.path_start())?;
-        let is_right = if self.path.ends_with('}') {
+        let rest = rest.strip_suffix(self.path_end())?;
+        let is_right = if self.path.contains('{') {
             !rest.is_empty() && !rest.contains('/')
         } else {
             rest.is_empty()

@@ -8,6 +8,7 @@
 //! endpoint  each endpoint, described once       read by router, OpenAPI, reference, tools and metrics
 //! router    path, method, key, rate limit       -> one answer for every request
 //! search, details, options, aggregates, changes, export   the endpoints
+//! saved_searches   searches that the operator keeps for a key, and their matches
 //! mcp       the endpoints as tools for agents   one message per request or line
 //! activity  recent requests                     for the dashboard, bounded
 //! charging  units and quotas
@@ -74,6 +75,7 @@ mod replay;
 mod request;
 mod request_target;
 mod router;
+mod saved_searches;
 mod search;
 mod selling;
 mod server;
@@ -97,6 +99,7 @@ pub use metering::{Counter, Counts, Month, Quotas};
 pub use openapi::document as openapi_document;
 pub use people::{PersonRecord, Role};
 pub use principal::Principal;
+pub use saved_searches::{NewSearch, SearchRecord, SearchSettings};
 pub use server::{Server, serve_metrics};
 pub use service::{Service, Today};
 pub use state::{AuditEntry, State, StateError, UsageLine};

@@ -89,6 +89,7 @@ fn maintain(service: &Service, runtime: Runtime, stop: oneshot::Receiver<()>) {
         follow(service, FOLLOW_INTERVAL, Service::look);
         follow(service, FOLLOW_INTERVAL, Service::follow_index);
         follow(service, RECORD_INTERVAL, Service::follow_kept);
+        follow(service, FOLLOW_INTERVAL, Service::begin_searches);
         record(service, stop).await;
     });
     // An index that is being loaded is not waited for.

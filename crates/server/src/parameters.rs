@@ -118,6 +118,20 @@ pub(super) const SINCE: OwnParameter = OwnParameter {
     example: "start",
 };
 
+pub(super) const SEARCH_ID: OwnParameter = OwnParameter {
+    name: "id",
+    location: Location::Path,
+    values: ParameterValues::Described("The id of a saved search", text_schema),
+    meaning: "The id of the saved search, as the list has it.",
+    example: "srch_Zp1c0tZyNcQ",
+};
+
+/// The position from which the matches of a saved search are returned.
+pub(super) const MATCHES_SINCE: OwnParameter = OwnParameter {
+    meaning: "The `next` of an earlier answer, or `start` for everything that matches; without it, the answer begins where the search does.",
+    ..SINCE
+};
+
 pub(super) const AFTER: OwnParameter = OwnParameter {
     name: "after",
     location: Location::Query,

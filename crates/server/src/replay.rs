@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
 use super::answer::{Answer, Price};
@@ -99,6 +101,24 @@ impl Attempt {
             None => Ok(Attempt::First(None, None)),
             Some(replay) => replay.begin(call).await,
         }
+    }
+
+    /// As [`begin`](Self::begin), for a request that is its own idempotency key: equal ones within 24 hours are charged once.
+    /// `kind` keeps its name apart from those that clients choose, which have no spaces.
+    ///
+    /// # Errors
+    /// An equal request is under way, or nothing more can be kept.
+    pub(super) async fn begin_unnamed(
+        call: &Call<'_>,
+        kind: &str,
+        parameters: [u8; 32],
+    ) -> Result<Attempt, Problem> {
+        if call.is_head() || !call.key.is_metered {
+            return Ok(Attempt::First(None, None));
+        }
+        let parameters = within(call.filter(), parameters);
+        let name = format!("{kind} {}", URL_SAFE_NO_PAD.encode(parameters));
+        Replay { name, parameters }.begin(call).await
     }
 }
 

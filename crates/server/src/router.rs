@@ -27,7 +27,7 @@ use super::problem::{Problem, ProblemCode};
 use super::service::{Service, ServiceCore};
 use super::{
     aggregates, changes, companies, compression, cors, details, export, hints, mcp, options, pages,
-    reference, request, search,
+    reference, request, saved_searches, search,
 };
 
 /// The `Allow` header of every endpoint.
@@ -220,6 +220,8 @@ async fn ask(
         Endpoint::Changes => changes::changes(&call().await?).await,
         Endpoint::Export => export::export(&call().await?).await,
         Endpoint::Aggregates => aggregates::aggregates(&call().await?).await,
+        Endpoint::SavedSearches => saved_searches::list(&call().await?).await,
+        Endpoint::Matches => saved_searches::matches(&call().await?, segment).await,
         Endpoint::Health => pages::health(parts),
         Endpoint::Ready => pages::ready(service, parts).await,
         Endpoint::OpenApi => pages::openapi(parts),

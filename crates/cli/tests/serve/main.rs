@@ -19,6 +19,7 @@ mod out_of_memory;
 mod people;
 mod program;
 mod replaced;
+mod search_commands;
 #[cfg(target_os = "linux")]
 mod slow_readers;
 #[cfg(target_os = "linux")]

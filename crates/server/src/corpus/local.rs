@@ -16,7 +16,8 @@ use signaldex::{
 
 use super::{
     ChangesRequest, Corpus, CorpusFuture, CorpusView, ExportRequest, ExportSlice, FeedPosition,
-    RenderedChanges, RenderedCompanies, RenderedPage, Unanswered, export,
+    MatchesRequest, RenderedChanges, RenderedCompanies, RenderedMatches, RenderedPage, Unanswered,
+    export, matches,
 };
 
 /// An index of this process.
@@ -174,6 +175,24 @@ impl Corpus for LocalCorpus {
         today: Date,
     ) -> CorpusFuture<Result<RenderedChanges, PositionError>> {
         at_once(at, move |snapshot| changes(snapshot, &request, today))
+    }
+
+    fn matches(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        request: MatchesRequest,
+        today: Date,
+    ) -> CorpusFuture<Result<RenderedMatches, PositionError>> {
+        at_once(at, move |snapshot| matches::find(snapshot, &request, today))
+    }
+
+    fn position_at(&self, at: &CorpusView, position: &FeedPosition) -> FeedPosition {
+        if let (FeedPosition::Index(own), Some(snapshot)) = (position, &at.snapshot)
+            && own.is_of_index_of(&self.index.snapshot().position())
+        {
+            return FeedPosition::Index(own.in_index_of(&snapshot.position()));
+        }
+        position.clone()
     }
 
     fn export(

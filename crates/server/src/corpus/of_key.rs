@@ -13,8 +13,8 @@ use signaldex::{
 };
 
 use super::{
-    ChangesRequest, Corpus, CorpusFuture, CorpusView, ExportRequest, ExportSlice, RenderedChanges,
-    RenderedCompanies, RenderedPage, Unanswered,
+    ChangesRequest, Corpus, CorpusFuture, CorpusView, ExportRequest, ExportSlice, FeedPosition,
+    MatchesRequest, RenderedChanges, RenderedCompanies, RenderedMatches, RenderedPage, Unanswered,
 };
 
 /// The corpus of a service.
@@ -230,6 +230,19 @@ impl Corpus for NarrowedCorpus {
         cheap: Cost,
     ) -> Cost {
         self.whole.companies_cost(at, query, today, cheap)
+    }
+
+    fn matches(
+        self: Arc<Self>,
+        at: Arc<CorpusView>,
+        request: MatchesRequest,
+        today: Date,
+    ) -> CorpusFuture<Result<RenderedMatches, PositionError>> {
+        self.ask(at, |whole, at| whole.matches(at, request, today))
+    }
+
+    fn position_at(&self, at: &CorpusView, position: &FeedPosition) -> FeedPosition {
+        self.whole.position_at(at, position)
     }
 
     fn signal(self: Arc<Self>, at: Arc<CorpusView>, id: SignalId) -> CorpusFuture<Option<Vec<u8>>> {

@@ -4,7 +4,7 @@ use time::Date;
 
 use signaldex::json::{CompaniesAnswer, Rendering, SearchAnswer};
 use signaldex::query::{CompanyCursor, CompanyKey, CompanyQuery, Cursor, SortKey};
-use signaldex::{Filter, Query};
+use signaldex::{Filter, Query, SignalId};
 
 use super::FeedPosition;
 
@@ -98,4 +98,51 @@ pub struct RenderedChanges {
     pub body: Vec<u8>,
     /// The number of signals in it.
     pub upserts: u64,
+}
+
+/// A request for the matches of a saved search.
+#[derive(Clone, Debug)]
+pub struct MatchesRequest {
+    /// The id of the search, from which the ids of its matches derive.
+    pub search: String,
+    /// What it searches for.
+    pub filter: Filter,
+    /// Where the matches begin.
+    pub since: FeedPosition,
+    /// The maximum number of matches and removed signals.
+    pub limit: usize,
+    /// The maximum number of matches.
+    pub matches_max: usize,
+    /// The maximum number of bytes of more than one match.
+    pub bytes_max: usize,
+    /// Whether signals that are not new are left out.
+    pub only_new: bool,
+    /// Whether signals that have left the search are named.
+    pub removals: bool,
+    /// How much of each signal is written.
+    pub rendering: Rendering,
+}
+
+/// A page of the matches of a saved search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderedMatches {
+    /// The matches, in the order of the feed of changes.
+    pub matches: Vec<RenderedMatch>,
+    /// The ids of signals that have left the search.
+    pub removed: Vec<SignalId>,
+    /// The position after them.
+    pub next: FeedPosition,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// A match of a saved search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderedMatch {
+    /// Its id, which derives from the search, the signal and the commit of the change.
+    pub id: String,
+    /// The signal.
+    pub signal: SignalId,
+    /// The match as JSON: `{"id","isNew","signal"}`.
+    pub json: Vec<u8>,
 }

@@ -33,7 +33,7 @@ const OPEN: EndpointDescription = EndpointDescription {
     errors: &[ProblemCode::InvalidRequest],
 };
 
-pub(crate) static ENDPOINTS: [EndpointDescription; 15] = [
+pub(crate) static ENDPOINTS: [EndpointDescription; 17] = [
     EndpointDescription {
         endpoint: Endpoint::Signals,
         path: "/api/v1/signals",
@@ -323,6 +323,59 @@ pub(crate) static ENDPOINTS: [EndpointDescription; 15] = [
             ProblemCode::RequestInProgress,
             ProblemCode::IdempotencyKeyReused,
             ProblemCode::UriTooLong,
+        ],
+        ..OPEN
+    },
+    EndpointDescription {
+        endpoint: Endpoint::SavedSearches,
+        path: "/api/v1/saved-searches",
+        name: "saved-searches",
+        scope: Some(Scope::SignalsRead),
+        operation: "listSavedSearches",
+        summary: "List saved searches",
+        description: "Returns the searches that the operator has saved for the key, oldest first.",
+        cost: "Free.",
+        limits: &["A key has at most 1,000 saved searches.", RATE_LIMIT],
+        schema: "SavedSearchesResult",
+        examples: &[Example {
+            name: "none",
+            request: "/api/v1/saved-searches",
+            answer: "{\"data\": {\"searches\": []}}",
+        }],
+        errors: &[ProblemCode::InvalidRequest],
+        ..OPEN
+    },
+    EndpointDescription {
+        endpoint: Endpoint::Matches,
+        path: "/api/v1/saved-searches/{id}/matches",
+        name: "matches",
+        scope: Some(Scope::SignalsRead),
+        operation: "getMatches",
+        summary: "Get the matches of a saved search",
+        description: "Returns the signals that were added or changed since a position and match the search, in the order of \
+                      commits. Without `since`, it begins where the search does; continue from the `next` of each answer. \
+                      A match keeps its id whenever it is returned; a signal that changes is another match.",
+        cost: "One `signals` unit for each match. The same request within 24 hours returns the same matches and is free; so \
+               are removed ids and empty answers.",
+        limits: &[
+            "An answer has at most 50 matches and removed ids; `more` says whether there are more.",
+            "A position that is too old, of another index, or from before the key's filter was edited gets status 410.",
+            EXPENSIVE,
+            RATE_LIMIT,
+        ],
+        search: ParameterSet::NONE.with(Parameter::Limit),
+        own: &[
+            parameters::SEARCH_ID,
+            parameters::MATCHES_SINCE,
+            parameters::IF_NONE_MATCH,
+        ],
+        schema: "MatchesResult",
+        errors: &[
+            ProblemCode::InvalidRequest,
+            ProblemCode::QuotaExceeded,
+            ProblemCode::NotFound,
+            ProblemCode::RequestInProgress,
+            ProblemCode::PositionExpired,
         ],
         ..OPEN
     },

@@ -14,7 +14,7 @@ const fn object(name: &'static str, groups: &'static [&'static [Field]]) -> Obje
 }
 
 /// Every object of an answer.
-pub(crate) static OBJECTS: [ObjectDescription; 35] = [
+pub(crate) static OBJECTS: [ObjectDescription; 41] = [
     object("Signal", &[SIGNAL]),
     object("SignalDetail", &[SIGNAL, OF_DETAIL]),
     object("Funding", &[FUNDING]),
@@ -69,6 +69,18 @@ pub(crate) static OBJECTS: [ObjectDescription; 35] = [
     object("Changes", &[FEED]),
     object("Upsert", &[UPSERT]),
     object("Remove", &[REMOVE]),
+    object(
+        "SavedSearchesResult",
+        &[&[data(Object("SavedSearchList"), "The saved searches.")]],
+    ),
+    object("SavedSearchList", &[SAVED_SEARCHES]),
+    object("SavedSearch", &[SAVED_SEARCH]),
+    object(
+        "MatchesResult",
+        &[&[data(Object("Matches"), "The matches.")]],
+    ),
+    object("Matches", &[MATCH_PAGE]),
+    object("Match", &[MATCH]),
     object("Health", &[HEALTH]),
     object("Readiness", &[READINESS]),
     object("Following", &[FOLLOWING]),
@@ -249,6 +261,78 @@ const REMOVE: &[Field] = &[
         "\"remove\"",
     ),
     field("id", Id, "The id of the signal.", "\"7477456168553964859\""),
+];
+
+const SAVED_SEARCHES: &[Field] = &[field(
+    "searches",
+    List("SavedSearch", Some(1_000)),
+    "The searches that the operator has saved for the key, oldest first.",
+    "",
+)];
+
+const SAVED_SEARCH: &[Field] = &[
+    field("id", Text, "The id of the search.", "\"srch_Zp1c0tZyNcQ\""),
+    field(
+        "name",
+        Text,
+        "The name of the search.",
+        "\"robots in Germany\"",
+    ),
+    field(
+        "query",
+        Text,
+        "What it searches for, as the query string of a search.",
+        "\"all=robotics&country=germany\"",
+    ),
+    field(
+        "status",
+        Text,
+        "`active` while matches can be pulled. More statuses may be added.",
+        "\"active\"",
+    ),
+];
+
+const MATCH_PAGE: &[Field] = &[
+    field(
+        "matches",
+        List("Match", Some(50)),
+        "The matches, in the order of commits and within one by id.",
+        "",
+    ),
+    field(
+        "removed",
+        List("SignalId", Some(50)),
+        "Ids of signals that were deleted or no longer match, if the search is kept with removals; else empty.",
+        "",
+    ),
+    field(
+        "next",
+        Text,
+        "The position after them: the `since` of the next request.",
+        "\"AZ3vX0…\"",
+    ),
+    field(
+        "more",
+        Flag,
+        "Whether further matches may already be there.",
+        "false",
+    ),
+];
+
+const MATCH: &[Field] = &[
+    field(
+        "id",
+        Text,
+        "The id of the match. It is the same whenever the match is returned.",
+        "\"mtch_vq0Y5kYgJ1u0mDkZy7Jc8Q\"",
+    ),
+    field(
+        "isNew",
+        Flag,
+        "Whether the signal first appeared since the position; otherwise it changed, and may have matched before.",
+        "true",
+    ),
+    field("signal", Object("Signal"), "The signal as it is now.", ""),
 ];
 
 const HEALTH: &[Field] = &[field(

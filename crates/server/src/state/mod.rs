@@ -23,6 +23,7 @@ mod people_store;
 mod readers;
 mod replay_store;
 mod schema;
+mod search_store;
 mod turn;
 mod upgrade;
 mod usage_store;

@@ -12,6 +12,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::error::StateError;
 use super::files::FileId;
 use super::functions::add_functions;
+use super::search_store;
 use super::upgrade::upgrade;
 
 /// Marks a SQLite file as a state of signaldex ("sdxS"), so that files of other programs are never
@@ -294,6 +295,7 @@ fn lay_out(connection: &mut Connection) -> Result<(), StateError> {
         earlier @ 1..VERSION => upgrade(&change, earlier)?,
         later => return Err(StateError::newer(later)),
     }
+    change.execute_batch(search_store::SCHEMA)?;
     change.pragma_update(None, "application_id", APPLICATION_ID)?;
     change.pragma_update(None, "user_version", VERSION)?;
     Ok(change.commit()?)

@@ -43,6 +43,7 @@ mod overload;
 mod overwritten;
 mod people;
 mod reference;
+mod saved_searches;
 #[path = "../../../../tests/engine/search_tables.rs"]
 mod search_tables;
 mod searching_as_key;

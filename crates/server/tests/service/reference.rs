@@ -10,7 +10,7 @@ use crate::client;
 use crate::fixture::{Fixture, Settings};
 
 /// Path of a page, its endpoint in the OpenAPI document, and the request of its example.
-const PAGES: [[&str; 3]; 8] = [
+const PAGES: [[&str; 3]; 9] = [
     [
         "/docs/search-signals",
         "/api/v1/signals",
@@ -50,6 +50,11 @@ const PAGES: [[&str; 3]; 8] = [
         "/docs/aggregate-signals",
         "/api/v1/aggregates",
         "/api/v1/aggregates?fundingCurrency=EUR&by=month&measures=companies,sum,median&order=-key&limit=3",
+    ],
+    [
+        "/docs/list-saved-searches",
+        "/api/v1/saved-searches",
+        "/api/v1/saved-searches",
     ],
 ];
 

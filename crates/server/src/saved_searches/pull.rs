@@ -1,0 +1,215 @@
+//! `GET /api/v1/saved-searches/{id}/matches`: the matches of a saved search after a position, charged by the match.
+//!
+//! The request is its own idempotency key: an equal one within 24 hours returns the same bytes and is free.
+
+use std::sync::Arc;
+
+use super::SearchRecord;
+use crate::answer::{Answer, Price};
+use crate::asking::{self, AskedQuery};
+use crate::call::Call;
+use crate::changes;
+use crate::charging::{self, ChargeRefusal};
+use crate::corpus::{
+    ChangesRequest, CorpusView, FeedPosition, MatchesRequest, QueryKind, RenderedMatches,
+};
+use crate::endpoint::Endpoint;
+use crate::etag;
+use crate::idempotency_keys::IdempotencyGuard;
+use crate::metering::Counter;
+use crate::parameters;
+use crate::problem::{Problem, ProblemCode};
+use crate::replay::{self, Attempt, Replay};
+use crate::service::ServiceCore;
+use crate::slow::AskedFilter;
+use signaldex::query::limits::PAGE_BYTES_MAX;
+use signaldex::query::{InvalidQuery, QueryBuilder};
+
+const SINCE: &str = parameters::MATCHES_SINCE.name;
+
+/// What the name of a pull's kept answer begins with.
+const KIND: &str = "matches";
+
+/// Bytes of an answer that are not matches: removed ids, the position, and the members' names.
+const REST_BYTES: usize = 4_096;
+
+/// A pull under way.
+struct Pull<'a> {
+    call: &'a Call<'a>,
+    view: &'a Arc<CorpusView>,
+    request: MatchesRequest,
+    /// Equal for equal requests.
+    parameters: [u8; 32],
+}
+
+pub(crate) async fn matches(call: &Call<'_>, id: &str) -> Result<Answer, Problem> {
+    let (limit, since) = parse(call.query())?;
+    let search = find(call, id).await?;
+    let view = call.trusted_view()?;
+    let since = since.or_else(|| {
+        let first = search.first_position.as_ref()?;
+        Some(call.corpus().position_at(&view, first))
+    });
+    let since = since.ok_or_else(not_begun)?;
+    let parameters = parameters_of(&search, limit, &since);
+    let (replay, guard) = match Attempt::begin_unnamed(call, KIND, parameters).await? {
+        Attempt::Repeated(answer) => return Ok(answer),
+        Attempt::First(replay, guard) => (replay, guard),
+    };
+    let request = MatchesRequest {
+        search: search.id,
+        filter: search.settings.filter,
+        since,
+        limit,
+        matches_max: usize::MAX,
+        bytes_max: PAGE_BYTES_MAX - REST_BYTES,
+        only_new: search.settings.only_new,
+        removals: search.settings.removals,
+        rendering: call.rendering(replay.is_some()),
+    };
+    let mut pull = Pull {
+        call,
+        view: &view,
+        request,
+        parameters,
+    };
+    if etag::is_current(&call.parts.headers, &pull.tag()) {
+        return Ok(Answer::not_modified()
+            .tagged(&pull.tag())
+            .priced(Price::FREE));
+    }
+    pull.deliver(replay, guard).await
+}
+
+/// Reads the number of matches and the position.
+fn parse(text: &str) -> Result<(usize, Option<FeedPosition>), InvalidQuery> {
+    let accepted = Endpoint::Matches.description().search;
+    let (mut builder, [since]) = QueryBuilder::from_query_string(text, accepted, [SINCE]);
+    let since = since.map(|since| since.parse::<FeedPosition>()).transpose();
+    let since = since.unwrap_or_else(|error| {
+        builder.add_error(changes::position_error(&format!("{SINCE} {error}")));
+        None
+    });
+    Ok((builder.build()?.limit(), since))
+}
+
+/// The key's search of an id, which begins now if no service has seen it yet.
+async fn find(call: &Call<'_>, id: &str) -> Result<SearchRecord, Problem> {
+    let (wanted, key) = (id.to_owned(), call.key.record.number);
+    let find = move |service: &ServiceCore| {
+        let of_key = |found: Option<SearchRecord>| found.filter(|search| search.key == key);
+        let found = of_key(service.state.search(&wanted)?);
+        if found
+            .as_ref()
+            .is_none_or(|search| search.first_position.is_some())
+        {
+            return Ok(found);
+        }
+        service.begin_searches()?;
+        Ok(of_key(service.state.search(&wanted)?))
+    };
+    let found = call.service.read(call.deadline.at(), find).await?;
+    found.ok_or_else(|| {
+        let detail = "The key has no saved search of this id; /api/v1/saved-searches lists them.";
+        Problem::new(ProblemCode::NotFound, detail)
+    })
+}
+
+/// Identifies equal pulls: an edited search is another one.
+fn parameters_of(search: &SearchRecord, limit: usize, since: &FeedPosition) -> [u8; 32] {
+    let settings = &search.settings;
+    replay::parameters_of(&[
+        b"matches",
+        &(search.id.len() as u64).to_le_bytes(),
+        search.id.as_bytes(),
+        settings.filter.fingerprint().as_bytes(),
+        &[settings.only_new.into(), settings.removals.into()],
+        &(limit as u64).to_le_bytes(),
+        since.to_string().as_bytes(),
+    ])
+}
+
+fn not_begun() -> Problem {
+    Problem::overloaded(
+        "Saved searches need the index in the process that answers; this service has it elsewhere.",
+    )
+}
+
+impl Pull<'_> {
+    /// Charges the matches and sends them, fewer if the key's quota does not cover all.
+    async fn deliver(
+        &mut self,
+        replay: Option<Replay>,
+        guard: Option<Arc<IdempotencyGuard>>,
+    ) -> Result<Answer, Problem> {
+        let call = self.call;
+        call.expect_charge();
+        // The loop ends because each attempt charges fewer units than the previous one.
+        loop {
+            let found = self.find().await?;
+            let (units, tag) = (found.matches.len() as u64, self.tag());
+            let body = body(&found);
+            if call.is_head() || units == 0 {
+                return Ok(Answer::json(body).tagged(&tag).priced(Price::FREE));
+            }
+            let room = call.service.room_for(body.len())?;
+            let kept = replay.as_ref().map(|replay| replay.keep(&tag, &body));
+            let kept = kept.transpose()?;
+            let charge = charging::charge(call, Counter::Signals, units, kept, guard.as_ref());
+            match charge.await {
+                Ok(charged) => {
+                    let price = charging::price(call, Counter::Signals, units, charged);
+                    return Ok(Answer::json(room.hold(body)).tagged(&tag).priced(price));
+                }
+                Err(ChargeRefusal::Left(_, _, left)) if left > 0 => {
+                    self.request.matches_max = usize::try_from(left).unwrap_or(usize::MAX);
+                }
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
+    }
+
+    async fn find(&self) -> Result<RenderedMatches, Problem> {
+        let (call, view, request) = (self.call, self.view, &self.request);
+        let corpus = call.corpus();
+        let as_changes = ChangesRequest {
+            filter: request.filter.clone(),
+            limit: request.limit,
+            since: Some(request.since.clone()),
+            upserts_max: request.matches_max,
+            rendering: request.rendering,
+        };
+        let asked = AskedQuery {
+            kind: QueryKind::Changes,
+            filter: AskedFilter::Signals(&request.filter),
+            cost: corpus.changes_cost(view, &as_changes),
+        };
+        let finding = corpus.matches(Arc::clone(view), request.clone(), call.today);
+        asking::ask(call, asked, finding)
+            .await?
+            .map_err(changes::refused)
+    }
+
+    fn tag(&self) -> String {
+        let today = self.call.today.to_julian_day().to_le_bytes();
+        let most = (self.request.matches_max as u64).to_le_bytes();
+        etag::of(&[
+            b"matches",
+            &self.view.tag_seed,
+            &self.parameters,
+            &today,
+            &most,
+        ])
+    }
+}
+
+/// The answer to a pull.
+fn body(found: &RenderedMatches) -> Vec<u8> {
+    let matches = found.matches.iter().map(|found| found.json.as_slice());
+    let matches: Vec<&[u8]> = matches.collect();
+    let removed: Vec<String> = found.removed.iter().map(|id| format!("\"{id}\"")).collect();
+    let (removed, next, more) = (removed.join(","), &found.next, found.more);
+    let end = format!("],\"removed\":[{removed}],\"next\":\"{next}\",\"more\":{more}}}}}");
+    let start = br#"{"data":{"matches":["#.as_slice();
+    [start, &matches.join(&b","[..]), end.as_bytes()].concat()
+}
