@@ -45,7 +45,7 @@ struct Pull<'a> {
 pub(crate) async fn matches(call: &Call<'_>, id: &str) -> Result<Answer, Problem> {
     let (limit, since) = parse(call.query())?;
     let search = find(call, id).await?;
-    let view = call.trusted_view()?;
+    let view = asking::trusted_view(call).await?;
     let since = since.or_else(|| {
         let first = search.first_position.as_ref()?;
         Some(call.corpus().position_at(&view, first))
