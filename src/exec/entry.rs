@@ -14,6 +14,7 @@ use super::matches::Consumer;
 use super::observer::{Observer, Run, Strategy, Unobserved};
 use super::operand::rows_of;
 use super::remaining::Remaining;
+use super::row_test::RowTest;
 use super::scan::{Scan, ScanSource};
 use crate::Result;
 use crate::encoding::posting::Posting;
@@ -188,7 +189,11 @@ impl<'a> LiveSegment<'a> {
         }
         let mut execution = Execution::<Unobserved>::unbound(self, request.strategies);
         execution.bind(self, plan, &self.rows())?;
-        execution.retain(rows);
+        let tests = RowTest::of_all(self.segment, plan, execution.steps())?;
+        let mut numbers = Row::numbers(rows).to_vec();
+        execution.retain_rows(&tests, usize::MAX, &mut numbers);
+        rows.clear();
+        rows.extend(numbers.into_iter().map(Row));
         Ok(())
     }
 

@@ -14,12 +14,14 @@ use super::live::LiveSegment;
 use super::observer::{Counters, Method, Observer, Run, StepKey, Strategy};
 use super::operand::{BoundCheck, Operand};
 use super::output::OutputBuffer;
+use super::row_test::RowTest;
 use super::row_window::RowWindow;
 use crate::Result;
 use crate::encoding::posting::Posting;
 use crate::encoding::row::Row;
 use crate::encoding::zone_map::{OrderedColumn, Overlap};
 use crate::kernels::block::block_count;
+use crate::kernels::retain::retain_where;
 use crate::plan::{Access, CodeRange, Plan, RangeColumn, RangeStep, Step, Strategies};
 use crate::segment::Segment;
 
@@ -247,15 +249,30 @@ impl<'a, O: Observer> Execution<'a, O> {
 
     /// The rows of the leading set if it is a short list or the only set, so that scanning it is fastest.
     pub(super) fn leading_list(&self) -> Option<&[u32]> {
-        let rows: &[u32] = match self.required.first()? {
-            Operand::One(Posting::List(rows)) => rows,
-            Operand::Merged(rows) => rows,
-            _ => return None,
-        };
+        let rows = self.listed_lead()?;
+        (self.is_short(rows) || self.is_only_required()).then_some(rows)
+    }
+
+    /// Whether the leading set is a short list.
+    pub(super) fn leads_with_few(&self) -> bool {
+        self.listed_lead().is_some_and(|rows| self.is_short(rows))
+    }
+
+    /// The rows of the leading set, if it is a list.
+    #[inline(always)]
+    fn listed_lead(&self) -> Option<&[u32]> {
+        match self.required.first()? {
+            Operand::One(Posting::List(rows)) => Some(rows),
+            Operand::Merged(rows) => Some(rows),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn is_short(&self, rows: &[u32]) -> bool {
         // At most 65,535 blocks with 16 rows each, so the product fits.
         let max = SCANNED_ROWS_PER_BLOCK * block_count(self.segment.row_count());
-        let is_short = rows.len() <= max as usize;
-        (is_short || self.is_only_required()).then_some(rows)
+        rows.len() <= max as usize
     }
 
     /// Keeps the matches among rows of the leading list.
@@ -291,17 +308,78 @@ impl<'a, O: Observer> Execution<'a, O> {
         true
     }
 
-    /// Keeps the matches among rows in any order. Cost: one look-up per row and step.
-    pub(super) fn retain(&mut self, rows: &mut Vec<Row>) {
-        let (observer, steps) = self.all_steps();
-        rows.retain(|&row| steps.keeps(row, observer));
-    }
-
-    /// As [`retain`](Self::retain), for the rows of an output buffer.
+    /// Keeps the matches among the rows of an output buffer. Cost: one look-up per row and step.
     pub(super) fn retain_few(&mut self, output: &mut OutputBuffer) {
         self.counters.rows_checked += output.rows().len() as u64;
         let (observer, steps) = self.all_steps();
         output.retain(|row| steps.keeps(row, observer));
+    }
+
+    /// Keeps the matches among rows in any order. Where phrases are checked row by row, it stops after the first `max`.
+    /// A set with a test is looked up by it. Cost: one look-up per step for each row that the steps before left.
+    pub(super) fn retain_rows(&mut self, tests: &[RowTest<'_>], max: usize, rows: &mut Vec<u32>) {
+        self.counters.rows_checked += rows.len() as u64;
+        for (index, set) in self.required.iter().enumerate() {
+            let started = O::now();
+            let tested = tests.get(index).and_then(|test| test.retain(rows));
+            tested.unwrap_or_else(|| set.retain(rows));
+            let step = StepKey::Required(self.steps[index]);
+            self.observer
+                .ran(step, Method::LookUp, started, || Some(rows.len() as u64));
+        }
+        for (index, range) in self.ranges.iter().enumerate() {
+            let (step, started) = (StepKey::Range(index), O::now());
+            retain_where(rows, |row| range.contains(Row(row)));
+            self.observer
+                .ran(step, Method::CheckRows, started, || Some(rows.len() as u64));
+        }
+        for (index, set) in self.excluded.iter().enumerate() {
+            let (step, started) = (StepKey::Excluded(index), O::now());
+            retain_where(rows, |row| !set.contains(Row(row)));
+            self.observer
+                .ran(step, Method::LookUpExcluded, started, || {
+                    Some(rows.len() as u64)
+                });
+        }
+        self.retain_phrases(max, rows);
+    }
+
+    /// Keeps the first `max` rows that contain the phrases that are checked row by row, if there are such phrases.
+    pub(super) fn retain_phrases(&mut self, max: usize, rows: &mut Vec<u32>) {
+        if self.phrases.is_empty() {
+            return;
+        }
+        let mut left = max;
+        let (phrases, observer) = (&self.phrases, &mut self.observer);
+        let mut passes = |row: Row| {
+            phrases.iter().enumerate().all(|(index, phrase)| {
+                let started = O::now();
+                let passes = phrase.passes(row);
+                let step = StepKey::Phrase(index);
+                observer.ran(step, Method::CheckRows, started, || Some(passes.into()));
+                passes
+            })
+        };
+        rows.retain(|&row| {
+            let keeps = left > 0 && passes(Row(row));
+            left -= usize::from(keeps);
+            keeps
+        });
+    }
+
+    /// The step of each required set.
+    pub(super) fn steps(&self) -> &[usize] {
+        &self.steps
+    }
+
+    /// Whether phrases are checked row by row.
+    pub(super) fn checks_phrases(&self) -> bool {
+        !self.phrases.is_empty()
+    }
+
+    /// Whether every row is a match.
+    pub(super) fn takes_all(&self) -> bool {
+        self.required.is_empty() && self.has_nothing_else()
     }
 
     /// All steps including the leading one, separate from the observer.

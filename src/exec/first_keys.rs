@@ -14,6 +14,8 @@ pub(super) struct FirstKeys {
     capacity: usize,
     /// Rank of the code and complement of the row; the first keys are the smallest.
     keys: Vec<u64>,
+    /// Whether the keys ascend.
+    are_sorted: bool,
     /// Keys from this one on are not among the first.
     bound: u64,
 }
@@ -25,6 +27,7 @@ impl FirstKeys {
             wanted,
             capacity: wanted.saturating_mul(2).max(CAPACITY_MIN),
             keys: Vec::new(),
+            are_sorted: true,
             bound: u64::MAX,
         }
     }
@@ -36,10 +39,32 @@ impl FirstKeys {
         if key >= self.bound {
             return;
         }
+        self.are_sorted &= self.keys.last().is_none_or(|&last| last < key);
         self.keys.push(key);
         if self.keys.len() >= self.capacity {
-            self.select();
+            self.tighten();
         }
+    }
+
+    /// The number of wanted keys.
+    pub(super) fn wanted(&self) -> usize {
+        self.wanted
+    }
+
+    /// Whether a row with this code may be among the first, if it comes after this one.
+    pub(super) fn takes_after(&self, code: u32, row: Row) -> bool {
+        // Rows of a code descend. In ascending order of codes, any of its rows may follow.
+        let row = if self.order.descending {
+            row.0
+        } else {
+            u32::MAX
+        };
+        self.key(code, row) < self.bound
+    }
+
+    /// The code of the last wanted key, if there are enough.
+    pub(super) fn last_code(&self) -> Option<u32> {
+        (self.bound < u64::MAX).then(|| decode(self.bound, self.order).0)
     }
 
     /// Whether a row with this code may be among the first.
@@ -49,31 +74,40 @@ impl FirstKeys {
 
     /// Codes and rows of the first keys, in order.
     pub(super) fn sorted(mut self) -> impl Iterator<Item = (u32, u32)> {
-        if self.keys.len() > self.wanted {
-            self.select();
+        self.tighten();
+        if !self.are_sorted {
+            self.keys.sort_unstable();
         }
-        self.keys.sort_unstable();
-        let descending = self.order.descending;
-        let decode = move |key: u64| {
-            let (rank, row) = ((key >> 32) as u32, !(key as u32));
-            (if descending { !rank } else { rank }, row)
-        };
-        self.keys.into_iter().map(decode)
+        let order = self.order;
+        self.keys.into_iter().map(move |key| decode(key, order))
     }
 
-    /// Drops all but the first keys. There must be more.
-    #[inline(never)]
-    fn select(&mut self) {
-        let (_, last, _) = self.keys.select_nth_unstable(self.wanted);
-        self.bound = *last;
+    /// Drops all but the first keys, if there are enough, and takes only those before the last of them from now on.
+    pub(super) fn tighten(&mut self) {
+        if self.keys.len() < self.wanted || self.keys.is_empty() {
+            return;
+        }
+        let Some(last) = self.wanted.checked_sub(1) else {
+            return self.keys.clear();
+        };
+        if !self.are_sorted {
+            self.keys.select_nth_unstable(last);
+        }
+        self.bound = self.keys[last];
         self.keys.truncate(self.wanted);
     }
 
+    /// A number that compares like the code and the row in the order.
     #[inline(always)]
-    fn key(&self, code: u32, row: u32) -> u64 {
-        let rank = if self.order.descending { !code } else { code };
-        u64::from(rank) << 32 | u64::from(!row)
+    pub(super) fn key(&self, code: u32, row: u32) -> u64 {
+        u64::from(self.order.code_rank(code)) << 32 | u64::from(!row)
     }
+}
+
+/// The code and the row of a key.
+fn decode(key: u64, order: ValueOrder) -> (u32, u32) {
+    // The rank of a rank is the code.
+    (order.code_rank((key >> 32) as u32), !(key as u32))
 }
 
 #[cfg(test)]

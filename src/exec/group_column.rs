@@ -1,13 +1,15 @@
 //! The columns that matches are grouped by: a code for each row, of a period, a value of a list, or a company.
 
-use super::live::LiveSegment;
 use super::matched_rows::MatchedRows;
 use crate::Result;
 use crate::encoding::column::{Column, NO_CODE};
 use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::row::Row;
+use crate::encoding::zone_map::OrderedColumn;
+use crate::kernels::bits;
+use crate::kernels::block::BlockBits;
 use crate::query::{CalendarPeriod, GroupBy};
-use crate::segment::{FacetView, Segment};
+use crate::segment::{FacetView, PeriodRows, Segment};
 
 /// Codes of rows up to which they are counted in several tables.
 const SPLIT_CODES_MAX: u32 = 4096;
@@ -22,6 +24,8 @@ pub(crate) struct GroupColumn<'a> {
     rows: RowCodes<'a>,
     /// The code of a group for each code of a row, unless they are the same.
     by_row_code: Option<Vec<u32>>,
+    /// The rows of each code by block, for long periods.
+    period_rows: Option<(&'a OrderedColumn<'a>, &'a PeriodRows)>,
     /// The number of codes of rows, 0 included.
     row_codes: u32,
     /// The number of codes of groups, 0 included.
@@ -81,9 +85,12 @@ impl<'a> GroupColumn<'a> {
                         .map_or(days + 1, |next| next.first_code as usize);
                     by_row_code[period.first_code as usize..end].fill(index as u32 + 1);
                 }
+                let column = segment.day_column()?;
+                let period_rows = segment.period_rows(unit)?;
                 GroupColumn {
-                    rows: RowCodes::Column(segment.day_column()?.column),
+                    rows: RowCodes::Column(column.column),
                     by_row_code: Some(by_row_code),
+                    period_rows: period_rows.map(|rows| (column, rows)),
                     row_codes: days as u32 + 1,
                     len: coded.len() as u32 + 1,
                     values: GroupColumnValues::of(segment, by)?,
@@ -94,6 +101,7 @@ impl<'a> GroupColumn<'a> {
                 GroupColumn {
                     rows: RowCodes::Facet(segment.facet_column(facet)?),
                     by_row_code: None,
+                    period_rows: None,
                     row_codes: view.len() as u32 + 1,
                     len: view.len() as u32 + 1,
                     values: GroupColumnValues::of(segment, by)?,
@@ -102,6 +110,7 @@ impl<'a> GroupColumn<'a> {
             GroupBy::Company => GroupColumn {
                 rows: RowCodes::Column(segment.company_column()?),
                 by_row_code: None,
+                period_rows: None,
                 row_codes: segment.company_count() + 1,
                 len: segment.company_count() + 1,
                 values: GroupColumnValues::of(segment, by)?,
@@ -135,8 +144,11 @@ impl<'a> GroupColumn<'a> {
         };
         // A segment has fewer than 2³² rows, so no counter overflows.
         let mut counts = vec![0_u32; self.row_codes as usize * tables];
-        matched.for_each_block(|block, offsets| self.count_block(block, offsets, &mut counts));
         let mut by_code = vec![0; self.len as usize];
+        matched.visit(
+            |block, set| self.count_periods(block, set, &mut by_code),
+            |block, offsets| self.count_block(block, offsets, &mut counts),
+        );
         for table in counts.chunks(self.row_codes as usize) {
             for (row_code, &count) in table.iter().enumerate() {
                 let by_row_code = self.by_row_code.as_ref();
@@ -145,6 +157,20 @@ impl<'a> GroupColumn<'a> {
             }
         }
         by_code
+    }
+
+    /// Adds the set rows of a block to the counts of their periods, unless reading their codes takes less time. Returns
+    /// whether it did.
+    fn count_periods(&self, block: u32, set: &BlockBits, by_code: &mut [u64]) -> bool {
+        let Some((column, periods)) = self.period_rows else {
+            return false;
+        };
+        let pays_off = periods.pays_off(block, bits::count(set) as usize);
+        if pays_off {
+            let add = |code: u32, count: u32| by_code[code as usize] += u64::from(count);
+            periods.count(column, (block, set), add);
+        }
+        pays_off
     }
 
     /// Adds some rows of a block to the counts of their codes, table by table.
@@ -288,40 +314,5 @@ pub(crate) fn for_each_code(
     }
 }
 
-impl LiveSegment<'_> {
-    /// The number of live rows of each code of a column, from stored counts less the deleted rows; `None` for companies.
-    ///
-    /// # Errors
-    /// The stored counts or the column are damaged.
-    ///
-    /// Cost: a read per value and per deleted row.
-    pub(crate) fn stored_groups(self, by: GroupBy) -> Result<Option<Vec<u64>>> {
-        let mut counts: Vec<u64> = match by {
-            GroupBy::Company => return Ok(None),
-            GroupBy::Time(unit) => {
-                let periods = self.segment.periods(unit)?.iter().map(|period| period.rows);
-                [self.segment.calendar()?.undated_rows()]
-                    .into_iter()
-                    .chain(periods)
-                    .collect()
-            }
-            GroupBy::Facet(facet) => {
-                let (view, entries) = (self.segment.facet(facet), self.segment.posting_entries()?);
-                let count = |value| u64::from(entries.cardinality(view.posting(value)));
-                let values: Vec<u64> = (0..view.len()).map(count).collect();
-                let with_value: u64 = values.iter().sum();
-                // Each row has at most one value. Stored cardinalities have not been compared with the rows.
-                let without = u64::from(self.segment.row_count()).saturating_sub(with_value);
-                [without].into_iter().chain(values).collect()
-            }
-        };
-        if self.deleted.row_count() > 0 {
-            let column = GroupColumn::of(self.segment, by)?;
-            for row in self.deleted.rows() {
-                let count = &mut counts[column.get(Row(row)) as usize];
-                *count = count.saturating_sub(1);
-            }
-        }
-        Ok(Some(counts))
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -43,6 +43,12 @@ impl<'a> LiveSegment<'a> {
         u64::from(self.segment.row_count()) - self.deleted.row_count()
     }
 
+    /// The share of rows that are not deleted; 1 without rows.
+    pub(super) fn live_share(self) -> f64 {
+        let rows = f64::from(self.segment.row_count().max(1));
+        1.0 - self.deleted.row_count() as f64 / rows
+    }
+
     /// The live row of an id.
     pub(crate) fn row(self, id: SignalId) -> Result<Option<Row>> {
         let row = self.segment.row(id)?;

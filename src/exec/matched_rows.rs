@@ -8,6 +8,7 @@ use super::observer::{Observer, Run, Strategy};
 use crate::Result;
 use crate::encoding::row::Row;
 use crate::kernels::bits;
+use crate::kernels::block::BlockBits;
 use crate::plan::PlanStorage;
 
 /// The matches of a segment, block by block. At most a bit for each row of a block, or two bytes for each match.
@@ -54,7 +55,7 @@ impl<'a> LiveSegment<'a> {
 }
 
 impl MatchedRows {
-    fn of<O: Observer>(execution: &mut Execution<'_, O>) -> MatchedRows {
+    pub(super) fn of<O: Observer>(execution: &mut Execution<'_, O>) -> MatchedRows {
         let mut matched = MatchedRows::default();
         if execution.visit_listed(|row| matched.push(row)) {
             return matched;
@@ -91,12 +92,27 @@ impl MatchedRows {
     }
 
     /// Calls `visit` with each block that has matches and their offsets, ascending.
-    pub(crate) fn for_each_block(&self, mut visit: impl FnMut(u32, &[u16])) {
+    pub(crate) fn for_each_block(&self, visit: impl FnMut(u32, &[u16])) {
+        self.visit(|_, _| false, visit);
+    }
+
+    /// Calls `visit` with each block that has matches and their offsets, ascending, unless `take_set` returns that it has
+    /// taken the bitset of the whole block.
+    pub(crate) fn visit(
+        &self,
+        mut take_set: impl FnMut(u32, &BlockBits) -> bool,
+        mut visit: impl FnMut(u32, &[u16]),
+    ) {
         let mut listed = Vec::new();
         for (block, rows) in &self.blocks {
             match rows {
                 BlockMatches::List(offsets) => visit(*block, offsets),
                 BlockMatches::Bits { first_word, words } => {
+                    if let Ok(set) = words.as_slice().try_into()
+                        && take_set(*block, set)
+                    {
+                        continue;
+                    }
                     listed.clear();
                     bits::list(*first_word, words, &mut listed);
                     visit(*block, &listed);

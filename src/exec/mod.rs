@@ -30,15 +30,19 @@ mod output;
 mod plain;
 mod remaining;
 mod row_set;
+mod row_test;
 mod row_window;
 mod scan;
 mod selection;
 mod statistics;
 mod stored_count;
+mod stored_groups;
 #[cfg(test)]
 mod tests;
 mod union;
+mod value_blocks;
 mod value_column;
+mod value_walk;
 
 pub(crate) use company_counts::CompanyCounts;
 pub(crate) use eager::{PhraseSteps, may_be_eager};

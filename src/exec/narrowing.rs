@@ -139,6 +139,19 @@ impl<'a, O: Observer> Execution<'a, O> {
         self.load_window(RowWindow::whole(block), &span);
     }
 
+    /// Forms the candidates of a block within a span, without the phrases that are checked row by row.
+    pub(super) fn load_in_span(&mut self, block: u32, span: &Range<u32>) {
+        let of_ranges = self.load_block_statistics(block);
+        let both = span.start.max(of_ranges.start)..span.end.min(of_ranges.end);
+        self.load_window(RowWindow::whole(block), &both);
+    }
+
+    /// Whether a block may have matches.
+    pub(super) fn may_match(&self, block: u32) -> bool {
+        let lead = self.required.get(self.lead);
+        lead.is_none_or(|lead| lead.next_block(block) == Some(block)) && self.ranges_allow(block)
+    }
+
     /// Forms the candidates of a window of the current block within a span: the result of all sets. Residual
     /// conditions are left to [`retain_matches`](Self::retain_matches) or
     /// [`evaluate_residual`](Self::evaluate_residual).

@@ -132,6 +132,12 @@ pub(crate) enum Strategy {
     Eager,
     /// This many ranges of values are evaluated one after another.
     ByValue(u32),
+    /// Rows are looked up in the order of their values.
+    RowsByValue,
+    /// Blocks are evaluated, the one with the first values first.
+    BlocksByValue,
+    /// Rows in the order of their values, then blocks.
+    RowsThenBlocks,
 }
 
 impl fmt::Display for Strategy {
@@ -144,6 +150,11 @@ impl fmt::Display for Strategy {
             Strategy::FewRows => f.write_str("row by row over a few rows"),
             Strategy::Blocks => f.write_str("block by block"),
             Strategy::Eager => f.write_str("part by part over few rows"),
+            Strategy::RowsByValue => f.write_str("rows in the order of their values"),
+            Strategy::BlocksByValue => f.write_str("blocks in the order of their values"),
+            Strategy::RowsThenBlocks => {
+                f.write_str("rows, then blocks, in the order of their values")
+            }
             Strategy::ByValue(1) => f.write_str("by value, in one range"),
             Strategy::ByValue(parts) => {
                 write!(f, "by value, in {parts} ranges one after another")

@@ -1,8 +1,13 @@
-//! The first matches of a segment by value: one range of values after another, until there are enough.
+//! The first matches of a segment by value.
 //!
-//! A range of codes is a step of the plan like that of a filter, so zone maps skip blocks and permutations list rows.
-//! The first range has the rows among which the wanted matches are expected, and later ones four times as many. A
-//! single value, and the rows without one, are read by descending row and end early.
+//! Rows with amounts are walked in the order of these ([`value_walk`](super::value_walk)) while that takes less time than
+//! forming sets; otherwise blocks are evaluated, the one with the first values first
+//! ([`value_blocks`](super::value_blocks)).
+//!
+//! Where sets are formed by reading titles, one range of values is evaluated after another, until there are enough
+//! matches: a range of codes is a step of the plan like that of a filter, so zone maps skip blocks and permutations list
+//! rows. The first range has the rows among which the wanted matches are expected, and later ones four times as many.
+//! A single value, and the rows without one, are read by descending row and end early.
 
 use std::ops::Range;
 
@@ -14,11 +19,14 @@ use super::first_keys::FirstKeys;
 use super::live::{LiveSegment, Request};
 use super::matches::MatchRuns;
 use super::observer::{Counters, Observer, Run, Strategy};
+use super::row_test::RowTest;
+use super::value_blocks::ValueBlocks;
 use super::value_column::{ValueColumn, ValueParts};
+use super::value_walk::ValueWalk;
 use crate::Result;
 use crate::encoding::column::NO_CODE;
 use crate::encoding::row::Row;
-use crate::plan::{CodeRange, PlanStorage, RangeStep};
+use crate::plan::{CodeRange, Plan, PlanStorage, RangeStep};
 use crate::query::{IdOrder, SortKey, ValueOrder};
 use crate::signal::SignalId;
 
@@ -58,7 +66,7 @@ impl LiveSegment<'_> {
         wanted: &WantedValues,
     ) -> Result<Selected<O::Explained>> {
         let mut storage = PlanStorage::new();
-        let plan = self.plan(&mut storage, request, None)?;
+        let plan = self.plan(&mut storage, request, Some(wanted.max))?;
         if plan.no_match.is_some() {
             return Ok(Selected {
                 matches: Vec::new(),
@@ -73,7 +81,7 @@ impl LiveSegment<'_> {
             .find(|step| step.column == column.column());
         let allowed = filtered.map(|step| step.codes.clone());
         let rows = self.segment.row_count();
-        let mut share = plan.expected_share(rows);
+        let mut share = plan.expected_share(rows) * self.live_share();
         if let Some(step) = filtered.filter(|_| share > 0.0) {
             // Ranges of values are chosen among the rows that the filter allows.
             share = (share / step.expected_share(rows)).min(1.0);
@@ -91,6 +99,8 @@ impl LiveSegment<'_> {
             wanted: wanted.max,
             found: Vec::new(),
             parts: 0,
+            walks: false,
+            forms_blocks: false,
             counters: Counters::default(),
             observer: O::default(),
         };
@@ -103,7 +113,7 @@ impl LiveSegment<'_> {
         let matches = selection.found.iter().map(|&hit| (key(hit), Row(hit.1)));
         let matches = matches.collect();
         let run = Run {
-            strategy: Strategy::ByValue(selection.parts),
+            strategy: selection.strategy(),
             counters: selection.counters,
         };
         Ok(Selected {
@@ -128,6 +138,10 @@ struct Selection<'s, O> {
     found: Vec<(u32, u32)>,
     /// The number of ranges of values that were evaluated.
     parts: u32,
+    /// Whether rows were walked in the order of their values.
+    walks: bool,
+    /// Whether blocks were evaluated in the order of their values.
+    forms_blocks: bool,
     counters: Counters,
     observer: O,
 }
@@ -137,8 +151,81 @@ impl<O: Observer> Selection<'_, O> {
         if let Some((code, rows)) = parts.tied {
             self.take_value(storage, code, rows)?;
         }
+        if self.request.strategies.ordered_blocks && !storage.plan().reads_titles() {
+            self.take_in_order(storage, &parts.codes)?;
+        } else {
+            self.take_ranges(storage, parts.codes)?;
+        }
+        if let Some(rows) = parts.missing {
+            self.take_value(storage, NO_CODE, rows)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the first matches with codes in a range: by rows or blocks in the order of their values.
+    fn take_in_order(&mut self, storage: &mut PlanStorage<'_>, codes: &CodeRange) -> Result<()> {
+        let allowed = self.allowed_codes(codes);
+        if self.left() == 0 || allowed.is_empty() {
+            return Ok(());
+        }
+        let is_filtered = storage.move_last(self.column.column());
+        let plan = storage.plan();
+        let mut execution = Execution::<O>::unbound(self.live, self.request.strategies);
+        execution.observer = std::mem::take(&mut self.observer);
         let all_rows = 0..self.live.segment.row_count();
-        let mut rest = parts.codes;
+        execution.bind(self.live, plan, &all_rows)?;
+        if is_filtered {
+            // The order itself restricts rows to the codes.
+            execution.ranges.pop();
+        }
+        let tests = RowTest::of_all(self.live.segment, plan, execution.steps())?;
+        let descending = self.column.order().descending;
+        // Invariant: `found` has the first matches with the codes before these.
+        for index in 0..allowed.len() {
+            let index = if descending {
+                allowed.len() - 1 - index
+            } else {
+                index
+            };
+            self.take_codes(&mut execution, (plan, &tests), allowed[index].clone());
+        }
+        let (run, observer) = execution.finish();
+        self.counters += run.counters;
+        self.observer = observer;
+        Ok(())
+    }
+
+    /// Takes the first matches with codes in a range, none of which was taken before.
+    fn take_codes<'a>(
+        &mut self,
+        execution: &mut Execution<'a, O>,
+        (plan, tests): (&Plan<'_>, &[RowTest<'a>]),
+        mut codes: CodeRange,
+    ) {
+        if self.left() == 0 {
+            return;
+        }
+        let by = (self.column, tests);
+        // A short leading list takes the least of all.
+        if self.request.strategies.ordered_rows && !execution.leads_with_few() {
+            let sought = (&codes, self.left());
+            if let Some(mut walk) = ValueWalk::new(by, (self.live, plan), sought) {
+                self.walks = true;
+                codes = walk.run(execution, &codes, (&mut self.found, self.wanted));
+            }
+        }
+        // What the walk left, or everything.
+        if self.left() > 0 && !codes.is_empty() {
+            self.forms_blocks = true;
+            let blocks = ValueBlocks::new(execution, by, (self.left(), self.first_rows()));
+            self.found.extend(blocks.run(&codes));
+        }
+    }
+
+    /// Takes the first matches with codes in a range: one range after another.
+    fn take_ranges(&mut self, storage: &mut PlanStorage<'_>, codes: CodeRange) -> Result<()> {
+        let all_rows = 0..self.live.segment.row_count();
+        let mut rest = codes;
         let mut rows_wanted = self.first_rows();
         // Invariant: `found` has the first matches with codes that are not in `rest`. Each iteration shortens it.
         while self.left() > 0 && !rest.is_empty() {
@@ -151,10 +238,16 @@ impl<O: Observer> Selection<'_, O> {
                 self.take_values(storage, codes)?;
             }
         }
-        if let Some(rows) = parts.missing {
-            self.take_value(storage, NO_CODE, rows)?;
-        }
         Ok(())
+    }
+
+    fn strategy(&self) -> Strategy {
+        match (self.walks, self.forms_blocks) {
+            (true, true) => Strategy::RowsThenBlocks,
+            (true, false) => Strategy::RowsByValue,
+            (false, true) => Strategy::BlocksByValue,
+            (false, false) => Strategy::ByValue(self.parts),
+        }
     }
 
     /// The number of matches that are still wanted.
@@ -224,7 +317,8 @@ impl<O: Observer> Selection<'_, O> {
             let mut next = execution.block_at_or_after(0);
             // Invariant: `first` has the first matches of all blocks before `next`.
             while let Some(block) = next {
-                if strategies.early_stop && !first.takes(column.first_code(block, &codes)) {
+                let first_code = column.first_code(&column.in_block(block, &codes));
+                if strategies.early_stop && !first.takes(first_code) {
                     execution.counters.blocks_skipped += 1;
                 } else {
                     execution.load_block(block);
@@ -246,13 +340,7 @@ impl<O: Observer> Selection<'_, O> {
 
     /// Restricts the plan to codes. Returns whether the filter allows any of them.
     fn restrict(&mut self, storage: &mut PlanStorage<'_>, codes: CodeRange) -> Result<bool> {
-        let allowed = self.allowed.unwrap_or(std::slice::from_ref(&codes));
-        let both = allowed.iter().filter_map(|allowed| {
-            let (start, end) = (allowed.start(), allowed.end());
-            let both = *start.max(codes.start())..=*end.min(codes.end());
-            (!both.is_empty()).then_some(both)
-        });
-        let codes: SmallVec<[CodeRange; 2]> = both.collect();
+        let codes = self.allowed_codes(&codes);
         if codes.is_empty() {
             return Ok(false);
         }
@@ -265,4 +353,18 @@ impl<O: Observer> Selection<'_, O> {
         });
         Ok(true)
     }
+
+    /// The codes of a range that the filter allows.
+    fn allowed_codes(&self, codes: &CodeRange) -> SmallVec<[CodeRange; 2]> {
+        let allowed = self.allowed.unwrap_or(std::slice::from_ref(codes));
+        let both = allowed.iter().filter_map(|allowed| {
+            let (start, end) = (allowed.start(), allowed.end());
+            let both = *start.max(codes.start())..=*end.min(codes.end());
+            (!both.is_empty()).then_some(both)
+        });
+        both.collect()
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@ use super::live::LiveSegment;
 use super::selection::WantedValues;
 use crate::Result;
 use crate::encoding::row::Row;
+use crate::encoding::rows_by_code::RowsByCode;
 use crate::encoding::zone_map::OrderedColumn;
 use crate::plan::{Clause, CodeRange, Estimate, RangeColumn, Statistics};
 use crate::query::{SortField, SortValue, ValueOrder};
@@ -17,6 +18,8 @@ pub(super) struct ValueColumn<'a> {
     order: ValueOrder,
     ordered: &'a OrderedColumn<'a>,
     values: Values<'a>,
+    /// The rows of each code, if they are stored.
+    rows: Option<RowsByCode<'a>>,
 }
 
 /// The sorted values of a column: code `n` means the value at index `n - 1`.
@@ -50,17 +53,19 @@ impl ValueParts {
 
 impl<'a> ValueColumn<'a> {
     pub(super) fn of(segment: &'a Segment, order: ValueOrder) -> Result<ValueColumn<'a>> {
-        let (ordered, values) = match order.field {
-            SortField::Date => (segment.day_column()?, Values::Days(segment.days()?)),
-            SortField::Amount => (
-                segment.amount_column()?,
-                Values::Amounts(segment.amounts()?),
-            ),
-        };
-        Ok(ValueColumn {
-            order,
-            ordered,
-            values,
+        Ok(match order.field {
+            SortField::Date => ValueColumn {
+                order,
+                ordered: segment.day_column()?,
+                values: Values::Days(segment.days()?),
+                rows: None,
+            },
+            SortField::Amount => ValueColumn {
+                order,
+                ordered: segment.amount_column()?,
+                values: Values::Amounts(segment.amounts()?),
+                rows: Some(segment.rows_by_amount()?),
+            },
         })
     }
 
@@ -99,14 +104,76 @@ impl<'a> ValueColumn<'a> {
         }
     }
 
-    /// The first of these codes that rows of a block can have, by its zone map.
-    pub(super) fn first_code(&self, block: u32, codes: &CodeRange) -> u32 {
+    /// The codes of a range that rows of a block can have, by its zone map.
+    pub(super) fn in_block(&self, block: u32, codes: &CodeRange) -> CodeRange {
         let zone = self.ordered.blocks[block as usize];
-        if self.order.descending {
-            zone.max.min(*codes.end())
-        } else {
-            zone.min.max(*codes.start())
+        *codes.start().max(&zone.min)..=*codes.end().min(&zone.max)
+    }
+
+    /// The codes of a range without those before the first that a row of a block has, if permutations are stored. A block
+    /// with undated rows has code 0, so its zone does not tell its first date.
+    pub(super) fn from_first_row(&self, block: u32, codes: CodeRange) -> CodeRange {
+        let zone = self.ordered.blocks[block as usize];
+        let first = self.first_code(&codes);
+        // The ends of a zone are codes of rows.
+        if codes.is_empty() || first == zone.min || first == zone.max {
+            return codes;
         }
+        let Some(offsets) = self.offsets_in(block, &codes) else {
+            return codes;
+        };
+        let (start, end) = (*codes.start(), *codes.end());
+        let code = |&offset: &u16| self.code(Row::of(block, offset));
+        // A damaged permutation may list rows with other codes.
+        if self.order.descending {
+            start..=offsets.last().map_or(0, code).min(end)
+        } else {
+            offsets.first().map_or(u32::MAX, code).max(start)..=end
+        }
+    }
+
+    /// The first code of a range.
+    pub(super) fn first_code(&self, codes: &CodeRange) -> u32 {
+        if self.order.descending {
+            *codes.end()
+        } else {
+            *codes.start()
+        }
+    }
+
+    /// The codes of a range from its first one up to this one.
+    pub(super) fn up_to(&self, codes: &CodeRange, last: u32) -> CodeRange {
+        if self.order.descending {
+            last.max(*codes.start())..=*codes.end()
+        } else {
+            *codes.start()..=last.min(*codes.end())
+        }
+    }
+
+    /// The offsets of a block's rows with these codes by ascending code, if permutations are stored.
+    pub(super) fn offsets_in(&self, block: u32, codes: &CodeRange) -> Option<&'a [u16]> {
+        self.ordered.offsets_in(block, codes)
+    }
+
+    /// The span of offsets that contains a block's rows with these codes.
+    pub(super) fn span(&self, block: u32, codes: &CodeRange) -> Range<u32> {
+        self.ordered.span(block, std::slice::from_ref(codes))
+    }
+
+    /// The number of rows with these codes, if rows are stored by code.
+    pub(super) fn listed_rows(&self, codes: &CodeRange) -> Option<u64> {
+        Some(self.rows?.count(codes))
+    }
+
+    /// The number of rows with a value, if rows are stored by code.
+    pub(super) fn listed_rows_in_all(&self) -> Option<u64> {
+        // A segment has fewer values than rows, so their number fits.
+        self.listed_rows(&(1..=self.len() as u32))
+    }
+
+    /// The rows with a code, ascending; none if they are not stored by code.
+    pub(super) fn listed(&self, code: u32) -> &'a [u32] {
+        self.rows.map_or(&[], |rows| rows.rows_of(code))
     }
 
     /// The rows that are wanted.
@@ -202,7 +269,7 @@ impl<'a> ValueColumn<'a> {
     }
 
     /// The first `n` codes of a range.
-    fn first_of(&self, codes: &CodeRange, n: u32) -> CodeRange {
+    pub(super) fn first_of(&self, codes: &CodeRange, n: u32) -> CodeRange {
         let (start, end) = (*codes.start(), *codes.end());
         if self.order.descending {
             end - n + 1..=end

@@ -3,7 +3,9 @@
 use time::Date;
 
 use super::cell_sums::CellSums;
-use super::group_table::{ByCombination, GroupTable, NO_CELL, SegmentColumnsBy, cells_of};
+use super::group_table::{
+    ByCombination, CountedGroup, GroupTable, NO_CELL, SegmentColumnsBy, cells_of,
+};
 use super::group_values::GroupValues;
 use super::measuring::{CellAmounts, SegmentCells, count_companies, counted};
 use super::snapshot::Snapshot;
@@ -395,6 +397,8 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
     fn ranking(&self, sums: &[Option<f64>]) -> Ranking {
         let GroupTable { groups, values, .. } = &self.table;
         let order = self.query.order();
+        let descending = order == AggregateOrder::KeyDescending;
+        let pairs = self.pair_ranks(descending);
         let compare = |&a: &u32, &b: &u32| {
             let (one, other) = (&groups[a as usize], &groups[b as usize]);
             let by_figure = match order {
@@ -406,13 +410,10 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
                     sum(b).total_cmp(&sum(a))
                 }
             };
-            let descending = order == AggregateOrder::KeyDescending;
-            let by_value = |index: usize| {
-                values[index].compare(one.values[index], other.values[index], descending)
-            };
-            by_figure
-                .then_with(|| by_value(0))
-                .then_with(|| by_value(1))
+            by_figure.then_with(|| match &pairs {
+                Some(ranks) => ranks[a as usize].cmp(&ranks[b as usize]),
+                None => values[0].compare(one.values[0], other.values[0], descending),
+            })
         };
         let mut shown = self.all_cells();
         let limit = self.query.limit().unwrap_or(usize::MAX);
@@ -430,6 +431,21 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
         }
         shown.sort_unstable_by(compare);
         Ranking { shown, truncated }
+    }
+
+    /// By group of two values: a number that compares like the first value and then the second, since there may be many
+    /// groups of few values.
+    fn pair_ranks(&self, descending: bool) -> Option<Vec<u64>> {
+        let [_, _] = self.query.by() else {
+            return None;
+        };
+        let GroupTable { groups, values, .. } = &self.table;
+        let [first, second] = [0, 1].map(|index| values[index].ranks(descending));
+        let rank = |group: &CountedGroup| {
+            let [one, other] = group.values;
+            u64::from(first[one as usize]) << 32 | u64::from(second[other as usize])
+        };
+        Some(groups.iter().map(rank).collect())
     }
 
     /// The counters of all groups.

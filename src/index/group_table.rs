@@ -223,7 +223,10 @@ impl<'s> GroupTable<'s> {
         values: &GroupColumnValues<'s>,
         counts: &[u64],
     ) {
-        for (code, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        // What matches lack comes last in any order, so that groups of one segment are sorted already.
+        let by_value = counts.iter().enumerate().skip(1);
+        let all = by_value.chain(counts.iter().enumerate().take(1));
+        for (code, &count) in all.filter(|(_, count)| **count > 0) {
             let number = self.values[0].number(segment, values, code as u32);
             self.add_group([number, MISSING], count);
         }

@@ -19,7 +19,8 @@ pub(super) const MISSING: u32 = 0;
 pub(super) struct GroupValues<'s> {
     segments: &'s [SegmentHandle],
     periods: Vec<CalendarPeriod>,
-    by_period: HashMap<CalendarPeriod, u32>,
+    /// The periods with their numbers, ascending.
+    by_period: Vec<(CalendarPeriod, u32)>,
     /// The smallest label of each value that a match has.
     labels: Vec<&'s str>,
     by_key: HashMap<&'s str, u32>,
@@ -34,7 +35,7 @@ impl<'s> GroupValues<'s> {
         GroupValues {
             segments,
             periods: Vec::new(),
-            by_period: HashMap::new(),
+            by_period: Vec::new(),
             labels: Vec::new(),
             by_key: HashMap::new(),
             companies,
@@ -52,15 +53,7 @@ impl<'s> GroupValues<'s> {
             return MISSING;
         };
         match values {
-            GroupColumnValues::Periods(periods) => {
-                let period = periods[index as usize];
-                let next = self.periods.len() as u32 + 1;
-                let number = *self.by_period.entry(period).or_insert(next);
-                if number == next {
-                    self.periods.push(period);
-                }
-                number
-            }
+            GroupColumnValues::Periods(periods) => self.period_number(periods[index as usize]),
             GroupColumnValues::Facet(view) => {
                 let index = index as usize;
                 let (key, label) = (view.keys.get(index), view.labels.get(index));
@@ -80,6 +73,37 @@ impl<'s> GroupValues<'s> {
                 ranks.map_or(index, |ranks| ranks.number_or_len(segment, company)) + 1
             }
         }
+    }
+
+    /// Cost: nothing to search for periods of one segment, which ascend.
+    fn period_number(&mut self, period: CalendarPeriod) -> u32 {
+        let known = &mut self.by_period;
+        let index = match known.last() {
+            Some((last, _)) if *last >= period => known.partition_point(|(it, _)| *it < period),
+            _ => known.len(),
+        };
+        match known.get(index) {
+            Some((it, number)) if *it == period => *number,
+            _ => {
+                self.periods.push(period);
+                let number = self.periods.len() as u32;
+                known.insert(index, (period, number));
+                number
+            }
+        }
+    }
+
+    /// By number: the rank of the value among the others, missing ones last in either direction. For periods and lists,
+    /// of which there are few.
+    pub(super) fn ranks(&self, descending: bool) -> Vec<u32> {
+        let values = self.periods.len().max(self.labels.len()) as u32;
+        let mut sorted: Vec<u32> = (MISSING..=values).collect();
+        sorted.sort_unstable_by(|&a, &b| self.compare(a, b, descending));
+        let mut ranks = vec![0; sorted.len()];
+        for (rank, &number) in (0..).zip(&sorted) {
+            ranks[number as usize] = rank;
+        }
+        ranks
     }
 
     /// Compares the values of two numbers, missing ones last in either direction.

@@ -21,6 +21,15 @@ pub(crate) fn test(bits: &BlockBits, offset: u16) -> bool {
     bits[usize::from(offset / 64)] >> (offset % 64) & 1 == 1
 }
 
+/// Whether a row is set in some words of a bitset, given the index of the first; false outside of them.
+#[inline]
+pub(crate) fn test_within(first_word: usize, words: &[u64], offset: u16) -> bool {
+    let word = usize::from(offset / 64).wrapping_sub(first_word);
+    words
+        .get(word)
+        .is_some_and(|word| word >> (offset % 64) & 1 == 1)
+}
+
 /// Sets a row.
 pub(crate) fn set(bits: &mut BlockBits, offset: u16) {
     bits[usize::from(offset / 64)] |= 1 << (offset % 64);

@@ -53,6 +53,16 @@ impl<'q> PlanStorage<'q> {
         &self.0
     }
 
+    /// Moves the range of a column after the others. Returns whether the plan has one.
+    pub(crate) fn move_last(&mut self, column: RangeColumn) -> bool {
+        let ranges = &mut self.0.ranges;
+        let found = ranges.iter().position(|step| step.column == column);
+        if let Some(index) = found {
+            ranges[index..].rotate_left(1);
+        }
+        found.is_some()
+    }
+
     /// Restricts the plan to codes of a column, instead of those of its step on this column, if it has one.
     pub(crate) fn restrict(&mut self, range: RangeStep<'q>) {
         let ranges = &mut self.0.ranges;
@@ -207,6 +217,12 @@ impl<'q> Plan<'q> {
             * ranges
                 .map(|step| step.expected_share(rows))
                 .product::<f64>()
+    }
+
+    /// Whether sets are formed by reading titles, so that other conditions should leave few rows first.
+    pub(crate) fn reads_titles(&self) -> bool {
+        let reads = |step: &Step<'_>| matches!(step.access, Access::AnyPhrase(_));
+        self.required.iter().chain(&self.excluded).any(reads)
     }
 
     /// The only step, if its rows are the matches.

@@ -19,6 +19,12 @@ pub struct Strategies {
     /// Apply the parts of a filter to few rows of one of several segments as they are looked up. Off: plan, then
     /// execute the plan.
     pub eager_evaluation: bool,
+    /// Find a page by value block by block, the one with the first values first, and only the rows of these. Off:
+    /// evaluate one range of values after another in all blocks.
+    pub ordered_blocks: bool,
+    /// Read the rows with an amount in the order of the amounts and look them up in the sets, where few have to be read.
+    /// Off: form the sets.
+    pub ordered_rows: bool,
 }
 
 impl Strategies {
@@ -29,6 +35,8 @@ impl Strategies {
         stored_pairs: true,
         company_sets: true,
         eager_evaluation: true,
+        ordered_blocks: true,
+        ordered_rows: true,
     };
 
     /// All disabled.
@@ -38,6 +46,8 @@ impl Strategies {
         stored_pairs: false,
         company_sets: false,
         eager_evaluation: false,
+        ordered_blocks: false,
+        ordered_rows: false,
     };
 
     /// The same without listing the rows of companies while planning.
@@ -65,12 +75,14 @@ impl Strategies {
 type Switch = fn(&mut Strategies) -> &mut bool;
 
 /// All optimisations with the names of tests that disable them.
-const SWITCHES: [(&str, Switch); 5] = [
+const SWITCHES: [(&str, Switch); 7] = [
     ("block_zones off", |all| &mut all.block_zones),
     ("early_stop off", |all| &mut all.early_stop),
     ("stored_pairs off", |all| &mut all.stored_pairs),
     ("company_sets off", |all| &mut all.company_sets),
     ("eager_evaluation off", |all| &mut all.eager_evaluation),
+    ("ordered_blocks off", |all| &mut all.ordered_blocks),
+    ("ordered_rows off", |all| &mut all.ordered_rows),
 ];
 
 impl Default for Strategies {

@@ -199,6 +199,15 @@ pub(crate) struct ValueOrder {
     pub(crate) descending: bool,
 }
 
+impl ValueOrder {
+    /// A number that sorts the codes of a column: those that come first have smaller ones. The rank of a rank is the
+    /// code.
+    #[inline(always)]
+    pub(crate) fn code_rank(self, code: u32) -> u32 {
+        if self.descending { !code } else { code }
+    }
+}
+
 /// The field of an order by value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SortField {

@@ -441,6 +441,7 @@ impl<W: Write> Assembly<W> {
         self.builder
             .output
             .section(SectionKind::Amounts, Field::Amount, &values)?;
+        self.write_rows_by_code(Field::Amount, &codes, values.len())?;
         self.write_ordered_codes(Field::Amount, &codes, values.len())
     }
 
@@ -536,6 +537,14 @@ impl<W: Write> Assembly<W> {
         self.builder
             .output
             .section(SectionKind::Codes, field, &bytes)
+    }
+
+    fn write_rows_by_code(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
+        // Code 0 means no value.
+        let groups = Groups::new(values, codes.iter().map(|code| code.checked_sub(1)));
+        let numbers = [groups.starts, groups.rows].concat();
+        let output = &mut self.builder.output;
+        output.section(SectionKind::RowsByCode, field, &numbers)
     }
 
     fn begin_field(&mut self) {

@@ -2,7 +2,9 @@
 
 use std::sync::OnceLock;
 
+use super::period_rows::PeriodRows;
 use crate::encoding::column::Column;
+use crate::encoding::zone_map::OrderedColumn;
 use crate::query::dates::day_of_number;
 use crate::query::{CalendarPeriod, TimeUnit};
 
@@ -13,6 +15,8 @@ pub(crate) struct Calendar {
     rows_of_code: Box<[u32]>,
     /// By unit, on demand.
     periods: [OnceLock<Box<[CodedPeriod]>>; TimeUnit::ALL.len()],
+    /// By unit, on demand: the rows of its periods.
+    rows: [OnceLock<Option<PeriodRows>>; TimeUnit::ALL.len()],
 }
 
 /// A period with the codes of its days.
@@ -37,12 +41,29 @@ impl Calendar {
         Calendar {
             rows_of_code: rows_of_code.into(),
             periods: Default::default(),
+            rows: Default::default(),
         }
     }
 
     /// The periods of a unit that some of these days are in, ascending. `days` are those of the column.
     pub(super) fn periods(&self, days: &[i32], unit: TimeUnit) -> &[CodedPeriod] {
         self.periods[unit as usize].get_or_init(|| self.periods_of(days, unit))
+    }
+
+    /// The rows of each period of a unit. `column` has these days.
+    pub(super) fn period_rows(
+        &self,
+        column: &OrderedColumn<'_>,
+        days: &[i32],
+        unit: TimeUnit,
+    ) -> Option<&PeriodRows> {
+        // A period of fewer days has few rows of a block.
+        if matches!(unit, TimeUnit::Day | TimeUnit::Week) {
+            return None;
+        }
+        let rows = &self.rows[unit as usize];
+        let make = || PeriodRows::of(column, self.periods(days, unit));
+        rows.get_or_init(make).as_ref()
     }
 
     /// The number of rows without a date, deleted ones included.

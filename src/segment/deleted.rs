@@ -45,6 +45,8 @@ pub(crate) struct Deleted {
     live: Option<Vec<u32>>,
     /// The tally of the rows, computed on demand; `None` if there are too many.
     tally: OnceLock<Option<DeletedTally>>,
+    /// By code: the rows of each day, computed on demand.
+    by_day: OnceLock<Box<[u32]>>,
 }
 
 impl Deleted {
@@ -57,6 +59,7 @@ impl Deleted {
             shape,
             live: None,
             tally: OnceLock::new(),
+            by_day: OnceLock::new(),
         }
     }
 
@@ -193,6 +196,21 @@ impl Deleted {
         let tally = DeletedTally::of(segment, &self.rows)?;
         // Another thread may have computed the same tally meanwhile.
         Ok(self.tally.get_or_init(|| tally).as_ref())
+    }
+
+    /// The number of deleted rows of each day code of the segment, 0 included. Cost: computed once, at a read per row.
+    ///
+    /// # Errors
+    /// The days are damaged.
+    pub(crate) fn rows_by_day(&self, segment: &Segment) -> Result<&[u32]> {
+        let (column, days) = (segment.day_column()?.column, segment.days()?.len());
+        Ok(self.by_day.get_or_init(|| {
+            let mut rows = vec![0; days + 1];
+            for row in &self.rows {
+                rows[column.get(Row(row)) as usize] += 1;
+            }
+            rows.into()
+        }))
     }
 
     /// The companies, by number.

@@ -27,6 +27,7 @@ mod opening;
 mod part_checks;
 mod parts;
 mod pending;
+mod period_rows;
 mod reader;
 mod record;
 mod schema;
@@ -44,6 +45,7 @@ pub(crate) use compress::encoder_for;
 pub(crate) use deleted::Deleted;
 pub(crate) use field::{Field, TextField};
 pub(crate) use finish_progress::{FinishProgress, FinishStep};
+pub(crate) use period_rows::PeriodRows;
 pub(crate) use reader::Segment;
 #[cfg(test)]
 pub(crate) use record::WRITTEN;

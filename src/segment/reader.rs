@@ -10,6 +10,7 @@ use super::companies::{CompanyKeys, RowsByCompany};
 use super::company_attributes::CompanyAttributes;
 use super::field::TextField;
 use super::parts::{Checked, Checks, Part};
+use super::period_rows::PeriodRows;
 use super::record::{Records, Stored};
 use super::trust::Trust;
 use super::views::{FacetView, TextView, ViewedBytes, Views};
@@ -21,6 +22,7 @@ use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::pairs::Pairs;
 use crate::encoding::posting::{PostingId, Postings};
 use crate::encoding::row::{CompanyNumber, Row};
+use crate::encoding::rows_by_code::RowsByCode;
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::tokens::{TermNumber, TokenStreams};
 use crate::encoding::zone_map::OrderedColumn;
@@ -233,6 +235,16 @@ impl Segment {
         Ok(self.calendar()?.periods(self.days()?, unit))
     }
 
+    /// The rows of each of these periods by block, if the unit is long enough for that. Cost: a pass over the
+    /// permutations of days, once.
+    ///
+    /// # Errors
+    /// The days are damaged.
+    pub(crate) fn period_rows(&self, unit: TimeUnit) -> Result<Option<&PeriodRows>> {
+        let (column, days) = (self.day_column()?, self.days()?);
+        Ok(self.calendar()?.period_rows(column, days, unit))
+    }
+
     /// Amount codes of rows.
     pub(crate) fn amount_column(&self) -> Result<&OrderedColumn<'_>> {
         Ok(&self.checked(Part::Amounts)?.amount_column)
@@ -241,6 +253,11 @@ impl Segment {
     /// The amounts of amount codes: code `n` means the amount at index `n - 1`.
     pub(crate) fn amounts(&self) -> Result<&[f64]> {
         Ok(self.checked(Part::Amounts)?.amounts)
+    }
+
+    /// The rows of each amount code.
+    pub(crate) fn rows_by_amount(&self) -> Result<RowsByCode<'_>> {
+        Ok(self.checked(Part::Amounts)?.rows_by_amount)
     }
 
     /// The company of a row.

@@ -54,6 +54,7 @@ pub(crate) enum SectionKind {
     Checkpoints,
     WordOrder,
     Integers,
+    RowsByCode,
 }
 
 use SectionKind as Kind;
@@ -97,7 +98,7 @@ pub(crate) enum Count {
 }
 
 /// All sections; the row of a kind is at the index of its number.
-pub(crate) const SECTIONS: [Section; 35] = [
+pub(crate) const SECTIONS: [Section; 36] = [
     row(
         Kind::FrameOfReference,
         &NUMBERS,
@@ -346,6 +347,14 @@ pub(crate) const SECTIONS: [Section; 35] = [
         8,
         Count::Any,
         "a number of companies, with a sign, ascending: the values of the column",
+    ),
+    row(
+        Kind::RowsByCode,
+        &[Field::Amount],
+        4,
+        Count::Any,
+        "where the rows of each value start among those that follow, and the end of the last; then the rows \
+         with a value, value by value, ascending",
     ),
 ];
 

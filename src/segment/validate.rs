@@ -47,7 +47,8 @@ impl Segment {
             Part::Amounts => {
                 self.validate_ordered(&views.amount_column, views.amounts.len())?;
                 let ascend = views.amounts.is_sorted_by(|a, b| a < b);
-                ensure(ascend, "the amounts are out of order")
+                ensure(ascend, "the amounts are out of order")?;
+                views.rows_by_amount.validate_bounds(self.row_count())
             }
             // A string with invalid bounds or without valid UTF-8 reads as empty.
             Part::CompanyKeys => views.company_keys.0.index.validate_shape(),
@@ -74,6 +75,8 @@ impl Segment {
         views.word_order.validate_order(&views.titles.keys.keys)?;
         views.company_keys.validate(self.company_count() as usize)?;
         views.company_names.validate()?;
+        let amounts = &views.amount_column.column;
+        views.rows_by_amount.validate(self.row_count(), amounts)?;
         let days = &views.day_column;
         days.orders.map_or(Ok(()), |orders| {
             orders.validate(self.row_count(), &days.column, days.blocks)

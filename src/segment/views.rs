@@ -30,6 +30,7 @@ use crate::encoding::packed_numbers::PackedNumbers;
 use crate::encoding::pairs::Pairs;
 use crate::encoding::posting::{PostingId, Postings};
 use crate::encoding::row::SEGMENT_ROWS_MAX;
+use crate::encoding::rows_by_code::RowsByCode;
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::tokens::TokenStreams;
 use crate::encoding::word_order::WordOrder;
@@ -100,6 +101,7 @@ pub(super) struct Views<'a> {
     pub(super) days: &'a [i32],
     pub(super) amount_column: OrderedColumn<'a>,
     pub(super) amounts: &'a [f64],
+    pub(super) rows_by_amount: RowsByCode<'a>,
     pub(super) company_keys: CompanyKeys<'a>,
     pub(super) company_names: FramedStrings<'a>,
     pub(super) company_attributes: CompanyAttributes<'a>,
@@ -142,6 +144,7 @@ impl<'a> Views<'a> {
             days: sections.get(SectionKind::Days, Field::Date),
             amount_column: sections.ordered(Field::Amount)?,
             amounts: sections.get(SectionKind::Amounts, Field::Amount),
+            rows_by_amount: sections.rows_by_amount()?,
             company_keys: CompanyKeys(sections.dictionary(Field::CompanyKey)),
             company_names: FramedStrings {
                 ends: sections.linear(Field::CompanyName)?,
@@ -380,6 +383,14 @@ impl<'a, 't> Sections<'a, 't> {
             fine_zones: None,
             orders: None,
         })
+    }
+
+    fn rows_by_amount(&self) -> Result<RowsByCode<'a>> {
+        let amounts: &[f64] = self.get(SectionKind::Amounts, Field::Amount);
+        RowsByCode::new(
+            self.get(SectionKind::RowsByCode, Field::Amount),
+            amounts.len(),
+        )
     }
 
     fn days(&self) -> Result<OrderedColumn<'a>> {

@@ -1,0 +1,159 @@
+//! Walks the rows of a segment in the order of their values, and looks each up in the sets of the plan.
+//!
+//! The first rows of a page are then found after as many look-ups as it has matches, divided by their share. Where that
+//! would take longer than to form the candidates of all blocks, the walk ends early, and blocks take the rest.
+
+use super::execution::Execution;
+use super::live::LiveSegment;
+use super::observer::Observer;
+use super::row_test::RowTest;
+use super::value_column::ValueColumn;
+use crate::encoding::row::Row;
+use crate::kernels::block::block_count;
+use crate::plan::{Clause, CodeRange, Plan, Step};
+use crate::query::Facet;
+
+/// Rows that are looked up together, so that their cache misses overlap.
+const BATCH_ROWS: usize = 256;
+
+/// Rows that may be walked in any case: looking them up takes less time than binding sets.
+const ROWS_MIN: u64 = 64;
+
+/// Nanoseconds of looking up a row, of forming the candidates of a block, of a row of the leading set, and of comparing
+/// a match with the last of the page (`benches/questions`, pages).
+const ROW_COST: f64 = 8.0;
+const BLOCK_COST: f64 = 250.0;
+const LEADING_ROW_COST: f64 = 0.4;
+const MATCH_COST: f64 = 1.5;
+
+/// A walk under way.
+pub(super) struct ValueWalk<'s, 'a> {
+    column: ValueColumn<'s>,
+    tests: &'s [RowTest<'a>],
+    /// Rows that may still be walked.
+    budget: u64,
+    /// Rows walked, and the matches among them.
+    walked: u64,
+    matches: u64,
+    /// The rows of the codes that are walked, and those of them that are looked up together.
+    batch: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl<'s, 'a> ValueWalk<'s, 'a> {
+    /// A walk for `left` matches of a plan, given the test of each required set; `None` if blocks take less time.
+    pub(super) fn new(
+        (column, tests): (ValueColumn<'s>, &'s [RowTest<'a>]),
+        (live, plan): (LiveSegment<'_>, &Plan<'_>),
+        (codes, left): (&CodeRange, usize),
+    ) -> Option<ValueWalk<'s, 'a>> {
+        let with_value = column.listed_rows(codes)?;
+        let in_all = column.listed_rows_in_all().unwrap_or(with_value);
+        let share = share_with_value(plan, live, in_all);
+        let budget = ((block_cost(plan, live) / ROW_COST) as u64).max(ROWS_MIN);
+        // The share is a guess that words of rounds exceed by far, so a batch is tried if it is a small part.
+        let expected = left as f64 / share;
+        let is_hopeless = expected > budget as f64 && budget < 4 * BATCH_ROWS as u64;
+        if is_hopeless && with_value > ROWS_MIN {
+            return None;
+        }
+        Some(ValueWalk {
+            column,
+            tests,
+            budget,
+            walked: 0,
+            matches: 0,
+            batch: Vec::new(),
+            rows: Vec::new(),
+        })
+    }
+
+    /// Adds the first matches with codes in a range to those found, up to `wanted` in all. Returns the codes that are
+    /// left to evaluate.
+    pub(super) fn run<O: Observer>(
+        &mut self,
+        execution: &mut Execution<'a, O>,
+        codes: &CodeRange,
+        (found, wanted): (&mut Vec<(u32, u32)>, usize),
+    ) -> CodeRange {
+        let mut rest = codes.clone();
+        // Invariant: `found` has the first matches with codes that are not in `rest`. Each iteration shortens it.
+        while found.len() < wanted && !rest.is_empty() {
+            let left = wanted - found.len();
+            if self.is_too_long(left) || !self.take_batch(&mut rest) {
+                break;
+            }
+            self.look_up(execution, (found, wanted));
+        }
+        rest
+    }
+
+    /// Adds the first matches of a batch to those found, up to `wanted` in all.
+    fn look_up<O: Observer>(
+        &mut self,
+        execution: &mut Execution<'a, O>,
+        (found, wanted): (&mut Vec<(u32, u32)>, usize),
+    ) {
+        // A single value may have many rows, of which the first are enough.
+        for part in self.batch.chunks(BATCH_ROWS) {
+            let left = wanted - found.len();
+            if left == 0 {
+                return;
+            }
+            self.rows.clear();
+            self.rows.extend_from_slice(part);
+            execution.retain_rows(self.tests, left, &mut self.rows);
+            self.walked += part.len() as u64;
+            self.matches += self.rows.len() as u64;
+            let rows = self.rows.iter().take(left);
+            found.extend(rows.map(|&row| (self.column.code(Row(row)), row)));
+        }
+    }
+
+    /// Whether the matches that are left are expected beyond the budget.
+    fn is_too_long(&self, left: usize) -> bool {
+        // The share of the walked rows, as products, so that nothing is divided by 0.
+        self.walked > 0 && self.matches * self.budget < left as u64 * self.walked
+    }
+
+    /// Takes the rows of the next codes. Returns whether there are some within the budget.
+    fn take_batch(&mut self, rest: &mut CodeRange) -> bool {
+        self.batch.clear();
+        while self.batch.len() < BATCH_ROWS && !rest.is_empty() {
+            let code = self.column.first_code(rest);
+            let rows = self.column.listed(code);
+            let n = rows.len() as u64;
+            if n > self.budget {
+                break;
+            }
+            self.budget -= n;
+            // Equal values come by descending row.
+            self.batch.extend(rows.iter().rev());
+            *rest = self.column.without(rest, &(code..=code));
+        }
+        !self.batch.is_empty()
+    }
+}
+
+/// The expected share of matches among rows with a value, assuming that the parts of the filter are independent. Rounds
+/// are an exception: nearly all rows with a currency or a stage have an amount.
+fn share_with_value(plan: &Plan<'_>, live: LiveSegment<'_>, with_value: u64) -> f64 {
+    let rows = live.segment.row_count();
+    let share = |step: &Step<'_>| {
+        let of = match step.clause {
+            Clause::Facet(Facet::FundingCurrency | Facet::FundingStage, ..) => with_value.max(1),
+            _ => rows.into(),
+        };
+        (step.estimate.expected as f64 / of as f64).min(1.0)
+    };
+    plan.required.iter().map(share).product::<f64>() * live.live_share()
+}
+
+/// The expected nanoseconds of forming the candidates of all blocks and comparing their values.
+fn block_cost(plan: &Plan<'_>, live: LiveSegment<'_>) -> f64 {
+    let (rows, live_rows) = (live.segment.row_count(), live.live_rows());
+    let leading = plan.required.first();
+    let leading = leading.map_or(live_rows, |step| step.estimate.expected.min(live_rows)) as f64;
+    let matches = plan.expected_share(rows) * live_rows as f64;
+    f64::from(block_count(rows)) * BLOCK_COST + leading * LEADING_ROW_COST + matches * MATCH_COST
+}
