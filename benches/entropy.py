@@ -16,16 +16,18 @@ from pathlib import Path
 KINDS = """FrameOfReference Postings PostingRows Containers Arrays Bitsets KeyEnds Keys LabelEnds Labels Codes BlockZones
 Days Amounts ExceptionBlocks Tokens CompanyStarts CompanyRows LinearFrames Records Pairs HashIndexStarts
 HashIndexEntries Permutations FineZones PermutationEnds PermutationStarts SymbolStarts Symbols PackedFrames PackedWords
-Tombstones Checkpoints WordOrder""".split()
+Tombstones Checkpoints WordOrder Integers RowsByCode""".split()
 # Formats of the elements of sections whose neighbours' differences are symbols, and of those that are symbols.
 DIFFERENCES = dict.fromkeys("KeyEnds LabelEnds CompanyStarts HashIndexStarts SymbolStarts Days".split(), "I")
-DIFFERENCES["PermutationStarts"] = "H"
+DIFFERENCES |= {"PermutationStarts": "H", "Integers": "i"}
 SYMBOLS = dict.fromkeys("Pairs HashIndexEntries Checkpoints WordOrder".split(), "I")
 SYMBOLS |= dict.fromkeys("BlockZones Amounts FineZones PermutationEnds Tombstones".split(), "Q")
 SYMBOLS |= {"Keys": "B", "Labels": "B", "Records": "B", "Symbols": "B", "Permutations": "H"}
 SECTION = struct.Struct("<IHQQI")
 NAMES, SIGNAL_RECORDS = 12, 20
 DATE, COMPANY = 15, 17
+# Columns with a code of each company: city, year, number of employees.
+COMPANY_COLUMNS = range(24, 27)
 # The index of the first posting of companies among those of fields.
 COMPANY_POSTINGS = 14
 FIELDS = 17
@@ -97,6 +99,10 @@ class Segment:
             case "CompanyRows":
                 starts = self.get("CompanyStarts", COMPANY).cast("I")
                 return sum(choice(self.rows, end - start) for start, end in zip(starts, starts[1:]))
+            case "RowsByCode":
+                starts = data.cast("I")[:len(self.get("Amounts", field)) // 8 + 1]
+                rows = sum(choice(self.rows, end - start) for start, end in zip(starts, starts[1:]))
+                return rows + of_differences(starts)
         if kind in DIFFERENCES:
             return of_differences(data.cast(DIFFERENCES[kind]))
         return of_symbols(data.cast(SYMBOLS[kind]))
@@ -135,8 +141,9 @@ class Segment:
         values = len(self.get("LabelEnds", field)) // 4
         if not data:
             return 0.0
+        rows = self.companies if field in COMPANY_COLUMNS else self.rows
         if field >= DATE or values > 15:
-            return of_symbols(data.cast({1: "B", 2: "H", 4: "I"}[len(data) // self.rows]))
+            return of_symbols(data.cast({1: "B", 2: "H", 4: "I"}[len(data) // rows]))
         codes = Counter()
         for byte, count in Counter(data[:self.rows // 2]).items():
             codes[byte & 15] += count

@@ -26,7 +26,7 @@ impl FirstKeys {
             order,
             wanted,
             capacity: wanted.saturating_mul(2).max(CAPACITY_MIN),
-            keys: Vec::new(),
+            keys: Vec::with_capacity(CAPACITY_MIN),
             are_sorted: true,
             bound: u64::MAX,
         }

@@ -1,8 +1,10 @@
-//! How rows in any order are looked up in required sets: in a posting, or by the code of a facet, which is one read.
+//! How rows in any order are looked up in required sets: in a posting, or by the code of a facet or a company, which is one
+//! read.
 
 use smallvec::SmallVec;
 
 use crate::Result;
+use crate::encoding::column::Column;
 use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::row::Row;
 use crate::kernels::retain::retain_where;
@@ -15,6 +17,8 @@ pub(super) enum RowTest<'a> {
     Set,
     /// By its code, which is one read, where a posting is searched.
     Codes(FacetColumn<'a>, SmallVec<[u32; 4]>),
+    /// By the code of its company; these ascend.
+    Companies(Column<'a>, SmallVec<[u32; 4]>),
 }
 
 impl<'a> RowTest<'a> {
@@ -38,9 +42,21 @@ impl<'a> RowTest<'a> {
     /// The test for a step.
     ///
     /// # Errors
-    /// The column of a facet is damaged.
+    /// The column of a facet or of companies is damaged.
     fn of(segment: &'a Segment, step: &Step<'_>) -> Result<RowTest<'a>> {
-        let (Clause::Facet(facet, ..), Some(sources)) = (step.clause, step.access.sources()) else {
+        let Some(sources) = step.access.sources() else {
+            return Ok(RowTest::Set);
+        };
+        let company = |source: &Source| match source {
+            Source::Company(company) => Some(company.code()),
+            Source::Posting(_) => None,
+        };
+        let companies: Option<SmallVec<[u32; 4]>> = sources.iter().map(company).collect();
+        if let Some(mut codes) = companies {
+            codes.sort_unstable();
+            return Ok(RowTest::Companies(segment.company_column()?, codes));
+        }
+        let Clause::Facet(facet, ..) = step.clause else {
             return Ok(RowTest::Set);
         };
         let view = segment.facet(facet);
@@ -59,15 +75,25 @@ impl<'a> RowTest<'a> {
         })
     }
 
-    /// Keeps the rows that pass; `None` if the set has to be asked.
-    pub(super) fn retain(&self, rows: &mut Vec<u32>) -> Option<()> {
-        let RowTest::Codes(column, codes) = self else {
-            return None;
-        };
-        match codes.as_slice() {
-            [code] => retain_where(rows, |row| column.get(Row(row)) == *code),
-            codes => retain_where(rows, |row| codes.contains(&column.get(Row(row)))),
+    /// Whether the set has to be asked.
+    pub(super) fn is_set(&self) -> bool {
+        matches!(self, RowTest::Set)
+    }
+
+    /// Keeps the rows that pass, unless the set has to be asked.
+    pub(super) fn retain(&self, rows: &mut Vec<u32>) {
+        match self {
+            RowTest::Set => {}
+            RowTest::Codes(column, codes) => match codes.as_slice() {
+                [code] => retain_where(rows, |row| column.get(Row(row)) == *code),
+                codes => retain_where(rows, |row| codes.contains(&column.get(Row(row)))),
+            },
+            RowTest::Companies(column, codes) => match codes.as_slice() {
+                [code] => retain_where(rows, |row| column.get(Row(row)) == *code),
+                codes => retain_where(rows, |row| {
+                    codes.binary_search(&column.get(Row(row))).is_ok()
+                }),
+            },
         }
-        Some(())
     }
 }

@@ -23,8 +23,9 @@ use crate::plan::CodeRange;
 /// Up to this many rows of a block are looked up individually.
 const FEW_ROWS_MAX: usize = 128;
 
-/// Rows of a block that are tested before the matches are compared with the wanted ones.
-const CHUNK_ROWS: usize = 256;
+/// Rows of a block that are tested before the matches are compared with the wanted ones; each time twice as many.
+const FIRST_CHUNK_ROWS: usize = 64;
+const CHUNK_ROWS_MAX: usize = 512;
 
 /// From this many rows of a block in the order of their values on, part of the block is evaluated first.
 const SPLIT_MIN: usize = 512;
@@ -181,16 +182,17 @@ impl<'e, 'a, O: Observer> ValueBlocks<'e, 'a, O> {
 
     /// Takes matches among the candidates of a block in the order of their values, given in ascending order.
     fn walk(&mut self, block: u32, listed: &[u16]) {
-        let chunks = listed.len().div_ceil(CHUNK_ROWS);
-        for index in 0..chunks {
-            let from_end = self.column.order().descending;
-            let chunk = if from_end {
-                let end = listed.len() - index * CHUNK_ROWS;
-                &listed[end.saturating_sub(CHUNK_ROWS)..end]
+        let (from_end, mut rows) = (self.column.order().descending, FIRST_CHUNK_ROWS);
+        let mut rest = listed;
+        // Invariant: the rows that are not in `rest` have been taken. Each iteration shortens it.
+        while !rest.is_empty() {
+            let chunk;
+            if from_end {
+                (rest, chunk) = rest.split_at(rest.len().saturating_sub(rows));
             } else {
-                let start = index * CHUNK_ROWS;
-                &listed[start..listed.len().min(start + CHUNK_ROWS)]
-            };
+                (chunk, rest) = rest.split_at(rows.min(rest.len()));
+            }
+            rows = (2 * rows).min(CHUNK_ROWS_MAX);
             self.keep_candidates(block, chunk);
             self.push_checked();
             // Of the rows that follow, none may be among the first any more.

@@ -13,8 +13,9 @@ use crate::kernels::block::block_count;
 use crate::plan::{Clause, CodeRange, Plan, Step};
 use crate::query::Facet;
 
-/// Rows that are looked up together, so that their cache misses overlap.
+/// Rows that are looked up together, so that their cache misses overlap: at first as many as should have the matches.
 const BATCH_ROWS: usize = 256;
+const FIRST_ROWS_MIN: usize = 64;
 
 /// Rows that may be walked in any case: looking them up takes less time than binding sets.
 const ROWS_MIN: u64 = 64;
@@ -32,6 +33,8 @@ pub(super) struct ValueWalk<'s, 'a> {
     tests: &'s [RowTest<'a>],
     /// Rows that may still be walked.
     budget: u64,
+    /// Rows of the next batch.
+    batch_rows: usize,
     /// Rows walked, and the matches among them.
     walked: u64,
     matches: u64,
@@ -61,6 +64,7 @@ impl<'s, 'a> ValueWalk<'s, 'a> {
             column,
             tests,
             budget,
+            batch_rows: ((expected * 1.25) as usize).clamp(FIRST_ROWS_MIN, BATCH_ROWS),
             walked: 0,
             matches: 0,
             batch: Vec::new(),
@@ -84,6 +88,7 @@ impl<'s, 'a> ValueWalk<'s, 'a> {
                 break;
             }
             self.look_up(execution, (found, wanted));
+            self.batch_rows = BATCH_ROWS;
         }
         rest
     }
@@ -95,7 +100,7 @@ impl<'s, 'a> ValueWalk<'s, 'a> {
         (found, wanted): (&mut Vec<(u32, u32)>, usize),
     ) {
         // A single value may have many rows, of which the first are enough.
-        for part in self.batch.chunks(BATCH_ROWS) {
+        for part in self.batch.chunks(self.batch_rows) {
             let left = wanted - found.len();
             if left == 0 {
                 return;
@@ -119,7 +124,7 @@ impl<'s, 'a> ValueWalk<'s, 'a> {
     /// Takes the rows of the next codes. Returns whether there are some within the budget.
     fn take_batch(&mut self, rest: &mut CodeRange) -> bool {
         self.batch.clear();
-        while self.batch.len() < BATCH_ROWS && !rest.is_empty() {
+        while self.batch.len() < self.batch_rows && !rest.is_empty() {
             let code = self.column.first_code(rest);
             let rows = self.column.listed(code);
             let n = rows.len() as u64;
