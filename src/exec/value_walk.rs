@@ -20,10 +20,15 @@ const FIRST_ROWS_MIN: usize = 64;
 /// Rows that may be walked in any case: looking them up takes less time than binding sets.
 const ROWS_MIN: u64 = 64;
 
-/// Nanoseconds of looking up a row, of forming the candidates of a block, of a row of the leading set, and of comparing
-/// a match with the last of the page (`benches/questions`, pages).
-const ROW_COST: f64 = 8.0;
-const BLOCK_COST: f64 = 250.0;
+/// The walked part of the budget, one in this many rows, before it is seen as too long: what comes first by value, such as
+/// the largest rounds, often has fewer matches than what follows.
+const TRIED_PART: u64 = 4;
+
+/// Nanoseconds of reading a row, of looking it up in a stored set, of combining a block with a stored set, of a row of the
+/// leading set, and of comparing a match with the last of the page (`benches/questions`, pages).
+const ROW_COST: f64 = 2.0;
+const LOOK_UP_COST: f64 = 3.5;
+const BLOCK_COST: f64 = 350.0;
 const LEADING_ROW_COST: f64 = 0.4;
 const MATCH_COST: f64 = 1.5;
 
@@ -31,8 +36,9 @@ const MATCH_COST: f64 = 1.5;
 pub(super) struct ValueWalk<'s, 'a> {
     column: ValueColumn<'s>,
     tests: &'s [RowTest<'a>],
-    /// Rows that may still be walked.
+    /// Rows that may still be walked, and those of the beginning.
     budget: u64,
+    whole_budget: u64,
     /// Rows of the next batch.
     batch_rows: usize,
     /// Rows walked, and the matches among them.
@@ -53,7 +59,8 @@ impl<'s, 'a> ValueWalk<'s, 'a> {
         let with_value = column.listed_rows(codes)?;
         let in_all = column.listed_rows_in_all().unwrap_or(with_value);
         let share = share_with_value(plan, live, in_all);
-        let budget = ((block_cost(plan, live) / ROW_COST) as u64).max(ROWS_MIN);
+        let budget = (block_cost(plan, live) / row_cost(plan, tests)) as u64;
+        let budget = budget.max(ROWS_MIN);
         // The share is a guess that words of rounds exceed by far, so a batch is tried if it is a small part.
         let expected = left as f64 / share;
         let is_hopeless = expected > budget as f64 && budget < 4 * BATCH_ROWS as u64;
@@ -64,6 +71,7 @@ impl<'s, 'a> ValueWalk<'s, 'a> {
             column,
             tests,
             budget,
+            whole_budget: budget,
             batch_rows: ((expected * 1.25) as usize).clamp(FIRST_ROWS_MIN, BATCH_ROWS),
             walked: 0,
             matches: 0,
@@ -118,7 +126,8 @@ impl<'s, 'a> ValueWalk<'s, 'a> {
     /// Whether the matches that are left are expected beyond the budget.
     fn is_too_long(&self, left: usize) -> bool {
         // The share of the walked rows, as products, so that nothing is divided by 0.
-        self.walked > 0 && self.matches * self.budget < left as u64 * self.walked
+        let is_tried = self.walked * TRIED_PART >= self.whole_budget;
+        is_tried && self.matches * self.budget < left as u64 * self.walked
     }
 
     /// Takes the rows of the next codes. Returns whether there are some within the budget.
@@ -154,11 +163,21 @@ fn share_with_value(plan: &Plan<'_>, live: LiveSegment<'_>, with_value: u64) -> 
     plan.required.iter().map(share).product::<f64>() * live.live_share()
 }
 
+/// The expected nanoseconds of looking up a row, given the test of each required set.
+fn row_cost(plan: &Plan<'_>, tests: &[RowTest<'_>]) -> f64 {
+    let sources = plan.required.iter().map(Step::source_count);
+    let searched = sources
+        .zip(tests)
+        .filter_map(|(sources, test)| test.is_set().then_some(sources));
+    ROW_COST + searched.sum::<usize>() as f64 * LOOK_UP_COST
+}
+
 /// The expected nanoseconds of forming the candidates of all blocks and comparing their values.
 fn block_cost(plan: &Plan<'_>, live: LiveSegment<'_>) -> f64 {
     let (rows, live_rows) = (live.segment.row_count(), live.live_rows());
     let leading = plan.required.first();
     let leading = leading.map_or(live_rows, |step| step.estimate.expected.min(live_rows)) as f64;
     let matches = plan.expected_share(rows) * live_rows as f64;
-    f64::from(block_count(rows)) * BLOCK_COST + leading * LEADING_ROW_COST + matches * MATCH_COST
+    let sources = plan.required.iter().map(Step::source_count).sum::<usize>();
+    f64::from(block_count(rows)) * BLOCK_COST * sources as f64 + leading * LEADING_ROW_COST + matches * MATCH_COST
 }

@@ -142,7 +142,7 @@ impl RangeStep<'_> {
 
 impl Step<'_> {
     /// The number of stored sets that the step combines.
-    pub(super) fn source_count(&self) -> usize {
+    pub(crate) fn source_count(&self) -> usize {
         match &self.access {
             Access::Union(sources) => sources.len(),
             Access::One(_) => 1,
