@@ -266,7 +266,7 @@ struct BlockPart {
 impl BlockPart {
     /// `None` without codes.
     fn new(column: ValueColumn<'_>, block: u32, codes: CodeRange) -> Option<BlockPart> {
-        let codes = column.from_first_row(block, codes);
+        let codes = column.starting_at_first_row(block, codes);
         (!codes.is_empty()).then(|| BlockPart {
             rank: Reverse(column.order().code_rank(column.first_code(&codes))),
             block,

@@ -112,7 +112,7 @@ impl<'a> ValueColumn<'a> {
 
     /// The codes of a range without those before the first that a row of a block has, if permutations are stored. A block
     /// with undated rows has code 0, so its zone does not tell its first date.
-    pub(super) fn from_first_row(&self, block: u32, codes: CodeRange) -> CodeRange {
+    pub(super) fn starting_at_first_row(&self, block: u32, codes: CodeRange) -> CodeRange {
         let zone = self.ordered.blocks[block as usize];
         let first = self.first_code(&codes);
         // The ends of a zone are codes of rows.

@@ -179,5 +179,7 @@ fn block_cost(plan: &Plan<'_>, live: LiveSegment<'_>) -> f64 {
     let leading = leading.map_or(live_rows, |step| step.estimate.expected.min(live_rows)) as f64;
     let matches = plan.expected_share(rows) * live_rows as f64;
     let sources = plan.required.iter().map(Step::source_count).sum::<usize>();
-    f64::from(block_count(rows)) * BLOCK_COST * sources as f64 + leading * LEADING_ROW_COST + matches * MATCH_COST
+    f64::from(block_count(rows)) * BLOCK_COST * sources as f64
+        + leading * LEADING_ROW_COST
+        + matches * MATCH_COST
 }
