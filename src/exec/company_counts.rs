@@ -1,12 +1,10 @@
 //! Counts the matches of each company of a segment.
 
 use super::execution::Execution;
-use super::group_column::for_each_code;
 use super::live::{LiveSegment, Request};
-use super::matched_rows::MatchedRows;
 use super::observer::Unobserved;
 use crate::Result;
-use crate::encoding::column::NO_CODE;
+use crate::encoding::column::{Column, NO_CODE};
 use crate::encoding::row::Row;
 use crate::plan::{Plan, PlanStorage};
 
@@ -49,7 +47,18 @@ impl LiveSegment<'_> {
             self.count_stored(&mut found.counts)?;
             return Ok(found);
         }
-        self.add_matches(request, plan, &mut found)?;
+        // A loop for each width of codes, which saves a branch per match.
+        match self.segment.company_column()? {
+            Column::One(codes) => {
+                self.add_matches(request, plan, |row| codes[row.index()].into(), &mut found)?;
+            }
+            Column::Two(codes) => {
+                self.add_matches(request, plan, |row| codes[row.index()].into(), &mut found)?;
+            }
+            Column::Four(codes) => {
+                self.add_matches(request, plan, |row| codes[row.index()], &mut found)?;
+            }
+        }
         Ok(found)
     }
 
@@ -73,36 +82,50 @@ impl LiveSegment<'_> {
         Ok(())
     }
 
-    /// Adds the matches of a plan that may have some.
+    /// Adds the matches of a plan. `code_of` gives the code of a row's company.
     fn add_matches(
         self,
         request: &Request<'_>,
         plan: &Plan<'_>,
+        code_of: impl Fn(Row) -> u32,
         found: &mut CompanyCounts,
+    ) -> Result<()> {
+        let counts = &mut found.counts;
+        // Every row has a company, so its code is at least 1.
+        let company_of = |row| code_of(row) as usize - 1;
+        if found.days.is_empty() {
+            return self.visit_matches(request, plan, |row| counts[company_of(row)] += 1);
+        }
+        let (days, day_codes) = (&mut found.days, self.segment.day_column()?.column);
+        self.visit_matches(request, plan, |row| {
+            let company = company_of(row);
+            counts[company] += 1;
+            // Codes compare like their days.
+            days[company] = days[company].max(day_codes.get(row));
+        })
+    }
+
+    /// Calls `visit` with each match of a plan that may have some.
+    fn visit_matches(
+        self,
+        request: &Request<'_>,
+        plan: &Plan<'_>,
+        mut visit: impl FnMut(Row),
     ) -> Result<()> {
         let mut execution = Execution::<Unobserved>::unbound(self, request.strategies);
         execution.bind(self, plan, &self.rows())?;
-        let matched = MatchedRows::of(&mut execution);
-        let (companies, days) = (self.segment.company_column()?, self.segment.day_column()?);
-        let counts = &mut found.counts;
-        matched.for_each_block(|block, offsets| {
-            // Every row has a company, so its code is at least 1.
-            for_each_code(companies, block, offsets, |code| {
-                counts[code as usize - 1] += 1;
-            });
-        });
-        if found.days.is_empty() {
+        if execution.visit_listed(&mut visit) {
             return Ok(());
         }
-        let latest = &mut found.days;
-        matched.for_each_block(|block, offsets| {
-            for &offset in offsets {
-                let row = Row::of(block, offset);
-                let latest = &mut latest[companies.get(row) as usize - 1];
-                // Codes compare like their days.
-                *latest = days.column.get(row).max(*latest);
-            }
-        });
+        let mut next = execution.block_at_or_after(0);
+        // Invariant: the matches of all blocks before `next` have been visited.
+        while let Some(block) = next {
+            execution.load_block(block);
+            execution.evaluate_residual();
+            let rows = execution.candidates();
+            rows.for_each(|offset| visit(Row::of(block, offset)));
+            next = execution.block_at_or_after(block + 1);
+        }
         Ok(())
     }
 }
