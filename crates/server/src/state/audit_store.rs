@@ -1,4 +1,4 @@
-//! The audit in the state file: who changed which key or person, from where, and how.
+//! The audit in the state file: who changed which key, person or saved search, from where, and how.
 //!
 //! Invariants:
 //! - An entry is written in the transaction of its change, so neither is there without the other.
@@ -19,7 +19,11 @@ const KEPT: Duration = Duration::days(400);
 /// Entries that are read at once.
 const READ_MAX: u32 = 1000;
 
-/// A change of a key or of a person, as the audit has it.
+/// What entries show of a saved search.
+const SEARCH: &str = "SELECT keys.id AS key, saved_searches.name, query, only_new, removals, first_position \
+                      FROM saved_searches JOIN keys ON keys.number = saved_searches.key WHERE saved_searches.id = ?1";
+
+/// A change of a key, of a person or of a saved search, as the audit has it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AuditEntry {
@@ -35,7 +39,7 @@ pub struct AuditEntry {
     pub from: Option<String>,
     /// What was done, such as `keys.edit`.
     pub action: String,
-    /// The id of the key, or `person:NAME`.
+    /// The id of the key or of the search, or `person:NAME`.
     pub target: String,
     /// The settings that have changed, with their values before the change; null for what is new.
     pub before: Value,
@@ -48,6 +52,7 @@ pub struct AuditEntry {
 pub(super) enum AuditedRow<'a> {
     Key(&'a str),
     Person(&'a str),
+    Search(&'a str),
 }
 
 /// Which entries a page of the dashboard shows.
@@ -61,7 +66,7 @@ pub(crate) struct AuditWanted<'a> {
 }
 
 impl State {
-    /// The changes of keys and people since an instant, of one target or of all: oldest first, and at most 1,000 with
+    /// The changes of keys, people and saved searches since an instant, of one target or of all: oldest first, and at most 1,000 with
     /// numbers greater than `after`. None is older than 400 days.
     ///
     /// Cost: an index look-up, and the memory of the entries.
@@ -166,7 +171,7 @@ impl AuditedRow<'_> {
     /// The name of the row in entries.
     fn target(self) -> String {
         match self {
-            AuditedRow::Key(id) => id.to_owned(),
+            AuditedRow::Key(id) | AuditedRow::Search(id) => id.to_owned(),
             AuditedRow::Person(name) => format!("person:{name}"),
         }
     }
@@ -176,6 +181,7 @@ impl AuditedRow<'_> {
         let (sql, name) = match self {
             AuditedRow::Key(id) => ("SELECT * FROM keys WHERE id = ?1", id),
             AuditedRow::Person(name) => ("SELECT * FROM people WHERE name = ?1", name),
+            AuditedRow::Search(id) => (SEARCH, id),
         };
         let mut statement = connection.prepare_cached(sql)?;
         let columns: Vec<String> = statement

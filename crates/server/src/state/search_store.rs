@@ -4,7 +4,9 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use time::UtcDateTime;
 
+use super::audit_store::AuditedRow;
 use super::{State, StateError};
+use crate::actor::Actor;
 use crate::corpus::FeedPosition;
 use crate::keys::random_text;
 use crate::saved_searches::{NewSearch, SearchRecord, SearchSettings};
@@ -67,21 +69,24 @@ impl State {
             let number = key_number(&change, key)?;
             check_room(&change, number)?;
             check_name_is_free(&change, number, &settings.name, &id)?;
-            change.execute(
-                "INSERT INTO saved_searches \
+            let by = (Actor::of_process(), "searches.create");
+            self.audited(&change, by, AuditedRow::Search(&id), || {
+                Ok(change.execute(
+                    "INSERT INTO saved_searches \
                  (id, key, name, query, only_new, removals, first_position, created_at) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                params![
-                    id,
-                    number,
-                    settings.name,
-                    settings.filter.to_string(),
-                    settings.only_new,
-                    settings.removals,
-                    new.since.as_ref().map(ToString::to_string),
-                    self.now().unix_timestamp(),
-                ],
-            )?;
+                    params![
+                        id,
+                        number,
+                        settings.name,
+                        settings.filter.to_string(),
+                        settings.only_new,
+                        settings.removals,
+                        new.since.as_ref().map(ToString::to_string),
+                        self.now().unix_timestamp(),
+                    ],
+                )?)
+            })?;
             let record = one(&change, &id)?;
             change.commit()?;
             record.ok_or_else(|| StateError::invalid("the search is missing"))
@@ -176,7 +181,9 @@ impl State {
             let settings = &record.settings;
             settings.check()?;
             check_name_is_free(&change, record.key, &settings.name, id)?;
-            change.execute(
+            let by = (Actor::of_process(), "searches.edit");
+            self.audited(&change, by, AuditedRow::Search(id), || {
+                Ok(change.execute(
                 "UPDATE saved_searches SET name = ?2, query = ?3, only_new = ?4, removals = ?5 WHERE id = ?1",
                 params![
                     id,
@@ -185,7 +192,8 @@ impl State {
                     settings.only_new,
                     settings.removals
                 ],
-            )?;
+            )?)
+            })?;
             change.commit()?;
             Ok(Some(record))
         })
@@ -208,7 +216,10 @@ impl State {
     pub fn delete_search(&self, id: &str) -> Result<bool, StateError> {
         self.with(|connection| {
             let change = self.begin(connection)?;
-            let deleted = change.execute("DELETE FROM saved_searches WHERE id = ?1", [id])?;
+            let by = (Actor::of_process(), "searches.delete");
+            let deleted = self.audited(&change, by, AuditedRow::Search(id), || {
+                Ok(change.execute("DELETE FROM saved_searches WHERE id = ?1", [id])?)
+            })?;
             change.commit()?;
             Ok(deleted == 1)
         })

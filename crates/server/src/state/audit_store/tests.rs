@@ -9,6 +9,7 @@ use signaldex::query::KeyFilter;
 use super::*;
 use crate::keys::NewKey;
 use crate::people::Role;
+use crate::saved_searches::{NewSearch, SearchSettings};
 
 const NOW: i64 = 1_795_000_000;
 const DAY: i64 = 24 * 60 * 60;
@@ -267,4 +268,29 @@ fn no_secret_is_in_the_file() {
         }
     }
     assert!(!entries.contains("hash"), "no hash either: {entries}");
+}
+
+#[test]
+fn every_change_of_a_saved_search_has_its_entry() {
+    let fixture = Fixture::new();
+    let state = &fixture.state;
+    let (key, _) = state.create_key(&NewKey::named("shop")).expect("a key");
+    let filter = signaldex::Filter::from_query_string("q=robotics").expect("a filter");
+    let new = NewSearch::of(SearchSettings::new("robots", filter));
+    let search = state.create_search(&key.id, &new).expect("a search");
+    let edit = |settings: &mut SearchSettings| settings.only_new = true;
+    state.edit_search(&search.id, edit).expect("edited");
+    state.edit_search(&search.id, edit).expect("nothing new");
+    assert!(state.delete_search(&search.id).expect("deleted"));
+    let entries = state.audit(None, Some(&search.id), 0).expect("the audit");
+    let actions: Vec<&str> = entries.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(
+        actions,
+        ["searches.create", "searches.edit", "searches.delete"]
+    );
+    let created = json!({"key": key.id, "name": "robots", "query": "q=robotics", "onlyNew": 0, "removals": 0});
+    assert_eq!(entries[0].after, created);
+    let changed = (&entries[1].before, &entries[1].after);
+    assert_eq!(changed, (&json!({"onlyNew": 0}), &json!({"onlyNew": 1})));
+    assert_eq!(entries[2].after, Value::Null);
 }
