@@ -11,9 +11,11 @@ use std::str::FromStr;
 use time::{Date, UtcDateTime};
 
 mod id;
+#[cfg(feature = "json")]
 mod view;
 
 pub use id::{ParseIdError, SignalId};
+#[cfg(feature = "json")]
 pub(crate) use view::{FundingView, SignalView};
 
 parse_error!(

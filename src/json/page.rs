@@ -235,7 +235,7 @@ fn write_view(output: &mut Vec<u8>, signal: &SignalView<'_>) {
 /// Whether no text of a signal's record is known to need an escape. Looking through them all at once takes a fraction of
 /// the time of looking through one after the other.
 pub(super) fn are_texts_plain(signal: &SignalView<'_>) -> bool {
-    !signal.record_texts.is_empty() && is_plain(signal.record_texts.as_bytes())
+    !signal.record_texts.is_empty() && is_plain(signal.record_texts)
 }
 
 /// Writes the value of a member, given whether no text of the signal's record needs an escape; false if that is not

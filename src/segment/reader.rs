@@ -27,7 +27,9 @@ use crate::encoding::symbols::SymbolTable;
 use crate::encoding::tokens::{TermNumber, TokenStreams};
 use crate::encoding::zone_map::OrderedColumn;
 use crate::query::{Facet, TimeUnit};
-use crate::signal::{Company, Item, Signal, SignalId, SignalView};
+#[cfg(feature = "json")]
+use crate::signal::SignalView;
+use crate::signal::{Company, Item, Signal, SignalId};
 
 /// An open segment.
 pub(crate) struct Segment {
@@ -346,6 +348,7 @@ impl Segment {
     ///
     /// # Errors
     /// The record is corrupt.
+    #[cfg(feature = "json")]
     pub(crate) fn view_in<'b>(
         &'b self,
         row: Row,

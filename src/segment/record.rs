@@ -27,11 +27,11 @@ use super::parts::Checked;
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::varint;
 use crate::query::dates::day_of_number;
-use crate::signal::{
-    Company, Currency, Funding, FundingView, Hiring, Signal, SignalId, SignalView,
-};
+use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 use crate::{Error, Result};
 
+#[cfg(feature = "json")]
+mod view;
 mod write;
 
 #[cfg(test)]
@@ -106,27 +106,6 @@ impl<'a> Records<'a> {
         let signal =
             texts.and_then(|texts| parse_signal(stored.reader(), texts, of, Cow::Borrowed));
         signal.ok_or_else(|| malformed_signal(id))
-    }
-
-    /// As [`signal_in`](Self::signal_in), with what answers show of the signal.
-    ///
-    /// # Errors
-    /// As for [`signal`](Self::signal).
-    pub(super) fn view_in<'b>(
-        self,
-        record: usize,
-        offset: u64,
-        (of, company_name): ((SignalId, &'b str), &'b str),
-        buffer: &'b mut Vec<u8>,
-    ) -> Result<SignalView<'b>>
-    where
-        'a: 'b,
-    {
-        let stored = self.stored(record, offset)?;
-        let texts = stored.texts(self.symbols, buffer);
-        let view = texts
-            .and_then(|texts| SignalFields::read(stored.reader(), texts)?.view(of, company_name));
-        view.ok_or_else(|| malformed_signal(of.0))
     }
 
     /// Reads the record of a company.
@@ -287,7 +266,6 @@ struct SignalFields<'t> {
     has_funding: bool,
     amount: Option<f64>,
     has_hiring: bool,
-    all_texts: &'t str,
     texts: [Option<&'t str>; SIGNAL_TEXTS],
 }
 
@@ -303,7 +281,7 @@ impl<'t> SignalFields<'t> {
         let has_funding = fields.flag();
         let amount = fields.number()?;
         let has_hiring = fields.flag();
-        let (all_texts, texts) = fields.texts(texts)?;
+        let texts = fields.texts(texts)?;
         Some(SignalFields {
             date,
             published_at,
@@ -311,58 +289,7 @@ impl<'t> SignalFields<'t> {
             has_funding,
             amount: amount.map(|bits| f64::from_bits(bits.swap_bytes())),
             has_hiring,
-            all_texts,
             texts,
-        })
-    }
-
-    /// What answers show of the signal.
-    #[inline(always)]
-    fn view<'s>(
-        self,
-        (id, company_slug): (SignalId, &'s str),
-        company_name: &'s str,
-    ) -> Option<SignalView<'s>>
-    where
-        't: 's,
-    {
-        let [
-            slug,
-            title,
-            evidence,
-            category,
-            activity_url,
-            author_name,
-            author_title,
-            author_url,
-            stage,
-            currency,
-            ..,
-        ] = self.texts;
-        if let Some(code) = currency {
-            Currency::new(code)?;
-        }
-        Some(SignalView {
-            id,
-            slug: slug?,
-            title: title?,
-            evidence,
-            category,
-            date: self.date,
-            published_at: self.published_at,
-            updated_at: self.updated_at,
-            company_slug,
-            company_name,
-            activity_url,
-            author_name,
-            author_title,
-            author_url,
-            funding: self.has_funding.then_some(FundingView {
-                stage,
-                amount: self.amount,
-                currency,
-            }),
-            record_texts: self.all_texts,
         })
     }
 }
@@ -443,7 +370,7 @@ fn parse_company<'t, 's>(
         city,
         industry,
         linkedin_url,
-    ] = fields.texts(texts)?.1.map(|found| found.map(&text));
+    ] = fields.texts(texts)?.map(|found| found.map(&text));
     Some(Company {
         slug: slug?,
         name: name?,
@@ -508,13 +435,10 @@ impl Fields<'_> {
     }
 
     /// Reads the texts, the last fields, after which nothing may follow.
-    fn texts<'t, const N: usize>(
-        mut self,
-        texts: &'t [u8],
-    ) -> Option<(&'t str, [Option<&'t str>; N])> {
+    fn texts<const N: usize>(mut self, texts: &[u8]) -> Option<[Option<&str>; N]> {
         // Checked once for all texts; splitting within a character fails below.
-        let all = simdutf8::basic::from_utf8(texts).ok()?;
-        let (mut rest, mut found) = (all, [None; N]);
+        let mut rest = simdutf8::basic::from_utf8(texts).ok()?;
+        let mut found = [None; N];
         for text in &mut found {
             if self.flag() {
                 let length = take_length(&mut self.rest)?;
@@ -524,7 +448,7 @@ impl Fields<'_> {
             }
         }
         let is_end = self.rest.is_empty() && rest.is_empty() && self.flags == 0;
-        is_end.then_some((all, found))
+        is_end.then_some(found)
     }
 }
 

@@ -22,8 +22,8 @@ pub(crate) struct SignalView<'s> {
     pub(crate) author_title: Option<&'s str>,
     pub(crate) author_url: Option<&'s str>,
     pub(crate) funding: Option<FundingView<'s>>,
-    /// A text that has all texts of the signal's record, from one end to the other; empty where there is none.
-    pub(crate) record_texts: &'s str,
+    /// All texts of the signal's record, one after the other; empty where it is not from a record.
+    pub(crate) record_texts: &'s [u8],
 }
 
 /// Details of a funding round.
@@ -57,7 +57,7 @@ impl<'s> SignalView<'s> {
                 amount: funding.amount,
                 currency: funding.currency.as_ref().map(Currency::as_str),
             }),
-            record_texts: "",
+            record_texts: &[],
         }
     }
 
