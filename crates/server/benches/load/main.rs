@@ -129,7 +129,7 @@ async fn serve_constant(bytes: usize) -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let service = Service::new(
         signaldex::sample::index()?,
-        State::open(&directory.path().join("state.db"))?,
+        State::open(directory.path().join("state.db"))?,
         Today::Clock,
         Limits::default(),
     )?;
