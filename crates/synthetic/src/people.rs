@@ -4,14 +4,14 @@ use super::random::{Random, Zipf};
 
 /// A role in a hiring signal.
 #[derive(Clone, Copy)]
-pub(super) struct Role {
+pub(super) struct JobRole {
     pub(super) title: &'static str,
     pub(super) job_function: &'static str,
     pub(super) seniority: &'static str,
 }
 
 /// A random role, weighted by frequency.
-pub(super) fn role(random: &mut Random) -> Role {
+pub(super) fn role(random: &mut Random) -> JobRole {
     ROLE_RANKS.pick(random, ROLES)
 }
 
@@ -29,8 +29,12 @@ const ROLE_RANKS: Zipf = Zipf::new(ROLES.len() as u64, 4);
 
 const POSITION_RANKS: Zipf = Zipf::new(POSITIONS.len() as u64, 2);
 
-const fn role_of(title: &'static str, job_function: &'static str, seniority: &'static str) -> Role {
-    Role {
+const fn role_of(
+    title: &'static str,
+    job_function: &'static str,
+    seniority: &'static str,
+) -> JobRole {
+    JobRole {
         title,
         job_function,
         seniority,
@@ -38,7 +42,7 @@ const fn role_of(title: &'static str, job_function: &'static str, seniority: &'s
 }
 
 /// All roles, most frequent first.
-const ROLES: &[Role] = &[
+const ROLES: &[JobRole] = &[
     role_of("Software Engineer", "engineering", "mid"),
     role_of("Account Executive", "sales", "mid"),
     role_of("Senior Software Engineer", "engineering", "senior"),

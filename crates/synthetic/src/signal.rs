@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Corpus;
 use super::calendar::moments;
 use super::company::{Identity, push_base_36};
-use super::people::{self, Role};
+use super::people::{self, JobRole};
 use super::random::{Random, Zipf};
 use super::story::{self, FUNDING, Facts, HIRING};
 use signaldex::{Currency, Funding, Hiring, Signal, SignalId};
@@ -209,7 +209,7 @@ fn headline_amount(funding: &Funding<'_>) -> String {
 }
 
 #[allow(clippy::needless_update)] // The generator may leave a new attribute out.
-fn hiring(random: &mut Random, role: Role) -> Hiring<'static> {
+fn hiring(random: &mut Random, role: JobRole) -> Hiring<'static> {
     const TYPES: &[(u64, &str)] = &[
         (50, "new-role"),
         (20, "team-growth"),

@@ -1,7 +1,7 @@
 //! The kind of a signal, and its title and evidence, generated from patterns.
 
 use super::company::Identity;
-use super::people::{self, Role};
+use super::people::{self, JobRole};
 use super::random::Random;
 use super::words::{phrase, push_word};
 
@@ -21,7 +21,7 @@ pub(super) fn kind(random: &mut Random) -> StoryKind {
 /// The values of the slots of patterns.
 pub(super) struct Facts<'a> {
     pub(super) company: &'a Identity,
-    pub(super) role: Role,
+    pub(super) role: JobRole,
     /// Such as `€12.5M`, or `undisclosed`.
     pub(super) amount: &'a str,
     pub(super) stage: &'a str,

@@ -12,7 +12,6 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::error::StateError;
 use super::files::FileId;
 use super::functions::add_functions;
-use super::search_store;
 use super::upgrade::upgrade;
 
 /// Marks a SQLite file as a state of signaldex ("sdxS"), so that files of other programs are never
@@ -158,6 +157,23 @@ const SCHEMA: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
+/// A table that files of version 1 lack. The first position is null until a service has seen the search.
+const SAVED_SEARCHES: &str = "
+    CREATE TABLE saved_searches (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        key INTEGER NOT NULL REFERENCES keys (number),
+        name TEXT NOT NULL,
+        query TEXT NOT NULL,
+        only_new INTEGER NOT NULL,
+        removals INTEGER NOT NULL,
+        first_position TEXT,
+        created_at INTEGER NOT NULL,
+        UNIQUE (key, name)
+    ) STRICT;
+    CREATE INDEX saved_searches_not_begun ON saved_searches (number) WHERE first_position IS NULL;
+";
+
 /// Creates an empty file for a new state; an existing file is left unchanged.
 ///
 /// # Errors
@@ -295,7 +311,7 @@ fn lay_out(connection: &mut Connection) -> Result<(), StateError> {
         earlier @ 1..VERSION => upgrade(&change, earlier)?,
         later => return Err(StateError::newer(later)),
     }
-    change.execute_batch(search_store::SCHEMA)?;
+    change.execute_batch(SAVED_SEARCHES)?;
     change.pragma_update(None, "application_id", APPLICATION_ID)?;
     change.pragma_update(None, "user_version", VERSION)?;
     Ok(change.commit()?)

@@ -11,23 +11,6 @@ use crate::corpus::FeedPosition;
 use crate::keys::random_text;
 use crate::saved_searches::{NewSearch, SearchRecord, SearchSettings};
 
-/// The first position is null until a service has seen the search.
-pub(super) const SCHEMA: &str = "
-    CREATE TABLE saved_searches (
-        number INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
-        key INTEGER NOT NULL REFERENCES keys (number),
-        name TEXT NOT NULL,
-        query TEXT NOT NULL,
-        only_new INTEGER NOT NULL,
-        removals INTEGER NOT NULL,
-        first_position TEXT,
-        created_at INTEGER NOT NULL,
-        UNIQUE (key, name)
-    ) STRICT;
-    CREATE INDEX saved_searches_not_begun ON saved_searches (number) WHERE first_position IS NULL;
-";
-
 /// The columns of a search, in the order of [`read`].
 const COLUMNS: &str = "saved_searches.id, saved_searches.key, keys.id, saved_searches.name, query, only_new, removals, \
                        first_position, saved_searches.created_at";

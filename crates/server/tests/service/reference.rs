@@ -190,6 +190,7 @@ fn the_examples_run() {
                 "/docs/get-changes" => "next",
                 "/docs/aggregate-signals" => "truncated",
                 "/docs/find-companies" => "Fennmark Mutual",
+                "/docs/list-saved-searches" => "searches",
                 _ => "Brazil",
             };
             assert!(text.contains(expected), "{path} {language}: {text}");

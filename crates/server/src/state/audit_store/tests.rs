@@ -288,7 +288,7 @@ fn every_change_of_a_saved_search_has_its_entry() {
         actions,
         ["searches.create", "searches.edit", "searches.delete"]
     );
-    let created = json!({"key": key.id, "name": "robots", "query": "q=robotics", "onlyNew": 0, "removals": 0});
+    let created = json!({"key": key.id, "name": "robots", "query": "all=robotics", "onlyNew": 0, "removals": 0});
     assert_eq!(entries[0].after, created);
     let changed = (&entries[1].before, &entries[1].after);
     assert_eq!(changed, (&json!({"onlyNew": 0}), &json!({"onlyNew": 1})));
