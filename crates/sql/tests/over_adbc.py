@@ -50,7 +50,7 @@ class Service:
             if line.startswith("sdxadmin_"):
                 self.token = line.strip()
                 break
-            if "unchanged since" in line:
+            if "Admin token:" in line:
                 break
 
     def connect(self, token=None, **options):
