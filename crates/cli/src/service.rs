@@ -38,7 +38,7 @@ pub(crate) enum ServiceCommand {
     #[command(subcommand)]
     Keys(keys::KeysCommand),
     #[command(subcommand)]
-    Searches(searches::SearchesCommand),
+    Searches(Box<searches::SearchesCommand>),
     Usage(usage::UsageCommand),
     AdminToken(admin_token::AdminTokenCommand),
     #[command(subcommand)]
