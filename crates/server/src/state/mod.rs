@@ -24,6 +24,7 @@ mod readers;
 mod replay_store;
 mod schema;
 mod search_store;
+mod tables;
 mod turn;
 mod upgrade;
 mod usage_store;

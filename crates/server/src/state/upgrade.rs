@@ -2,6 +2,8 @@
 
 use rusqlite::{Connection, Transaction};
 
+use super::tables::{SINCE_VERSION_2, USAGE};
+
 /// The steps, each from the version of its position + 1 to the next.
 const STEPS: [fn(&Transaction<'_>) -> rusqlite::Result<()>; 1] = [to_version_2];
 
@@ -19,7 +21,10 @@ fn to_version_2(change: &Transaction<'_>) -> rusqlite::Result<()> {
     if !has_column(change, "keys", "key_filter")? {
         change.execute_batch("ALTER TABLE keys ADD COLUMN key_filter TEXT")?;
     }
-    change.execute_batch(VERSION_2)
+    change.execute_batch(KEYS)?;
+    change.execute_batch(USAGE)?;
+    change.execute_batch(SINCE_VERSION_2)?;
+    change.execute_batch(CONTENT)
 }
 
 fn has_column(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
@@ -27,69 +32,27 @@ fn has_column(connection: &Connection, table: &str, column: &str) -> rusqlite::R
     connection.query_row(sql, [table, column], |row| row.get(0))
 }
 
-/// Of the token of version 1 only the hash is known, so its hint has no letters.
-const VERSION_2: &str = "
+const KEYS: &str = "
     ALTER TABLE keys ADD COLUMN former_hash BLOB;
     ALTER TABLE keys ADD COLUMN former_hint TEXT;
     ALTER TABLE keys ADD COLUMN former_until INTEGER;
     ALTER TABLE keys ADD COLUMN used_at INTEGER;
-    CREATE TABLE usage_by_month (
-        key INTEGER NOT NULL REFERENCES keys (number),
-        month INTEGER NOT NULL,
-        signals INTEGER NOT NULL,
-        activities INTEGER NOT NULL,
-        companies INTEGER NOT NULL,
-        free_answers INTEGER NOT NULL,
-        PRIMARY KEY (month, key)
-    ) STRICT, WITHOUT ROWID;
-    INSERT INTO usage_by_month SELECT * FROM usage;
-    DROP TABLE usage;
-    ALTER TABLE usage_by_month RENAME TO usage;
-    CREATE TABLE usage_totals (
-        month INTEGER NOT NULL,
-        day INTEGER NOT NULL,
-        signals INTEGER NOT NULL,
-        activities INTEGER NOT NULL,
-        companies INTEGER NOT NULL,
-        free_answers INTEGER NOT NULL,
-        PRIMARY KEY (month, day)
-    ) STRICT, WITHOUT ROWID;
+    ALTER TABLE usage RENAME TO former_usage;
+";
+
+/// Of the token of version 1 only the hash is known, so its hint has no letters.
+const CONTENT: &str = "
+    INSERT INTO usage SELECT * FROM former_usage;
+    DROP TABLE former_usage;
     INSERT INTO usage_totals
         SELECT CAST(strftime('%Y%m', day) AS INTEGER), day,
             sum(signals), sum(activities), sum(companies), sum(free_answers)
         FROM usage_days GROUP BY day;
-    CREATE TABLE request_totals (
-        day INTEGER NOT NULL,
-        endpoint TEXT NOT NULL,
-        status INTEGER NOT NULL,
-        requests INTEGER NOT NULL,
-        PRIMARY KEY (day, endpoint, status)
-    ) STRICT, WITHOUT ROWID;
     INSERT INTO request_totals
         SELECT day, endpoint, status, sum(requests) FROM requests GROUP BY day, endpoint, status;
-    CREATE TABLE people (
-        name TEXT NOT NULL PRIMARY KEY,
-        role TEXT NOT NULL,
-        hash BLOB NOT NULL UNIQUE,
-        hint TEXT NOT NULL,
-        created_at INTEGER NOT NULL,
-        signed_in_at INTEGER
-    ) STRICT;
     INSERT INTO people (name, role, hash, hint, created_at)
         SELECT 'admin', 'admin', hash, 'sdxadmin_…', unixepoch() FROM admin_token;
     DROP TABLE admin_token;
-    CREATE TABLE audit (
-        number INTEGER PRIMARY KEY,
-        at INTEGER NOT NULL,
-        actor TEXT NOT NULL,
-        origin TEXT,
-        action TEXT NOT NULL,
-        target TEXT NOT NULL,
-        before TEXT NOT NULL,
-        after TEXT NOT NULL
-    ) STRICT;
-    CREATE INDEX audit_by_age ON audit (at);
-    CREATE INDEX audit_by_target ON audit (target, number);
 ";
 
 #[cfg(test)]

@@ -1,0 +1,149 @@
+//! The tables of the state file, for new files and for upgrades.
+
+/// `replays` stores whole answers, so that a repeated answer has the same items even if records have
+/// changed; `length` is the uncompressed length in bytes. `export_slices` stores the ids that exports under
+/// idempotency keys have charged, a row a slice (`export_store`), and `kept_bytes` the bytes of both by key and hour,
+/// with key 0 for all (`kept_store`). `usage_totals` and `request_totals` have the sums
+/// over all keys, so that no page of the dashboard adds up 100,000 of them. `people` stores the hashes of the dashboard's tokens, and `audit` who changed which
+/// row (`audit_store`). A column that could reveal a secret is a BLOB, which no audit entry shows. `day` is a Julian day
+/// number. The `key` of a request is 0 if no key was accepted.
+pub(super) const SCHEMA: &str = "
+    CREATE TABLE keys (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        hash BLOB NOT NULL UNIQUE,
+        name TEXT NOT NULL,
+        scopes TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        expires_at INTEGER,
+        revoked_at INTEGER,
+        rate INTEGER NOT NULL,
+        burst INTEGER NOT NULL,
+        quota_signals INTEGER,
+        quota_activities INTEGER,
+        quota_companies INTEGER,
+        quota_free_answers INTEGER,
+        hint TEXT,
+        key_filter TEXT,
+        former_hash BLOB,
+        former_hint TEXT,
+        former_until INTEGER,
+        used_at INTEGER
+    ) STRICT;
+    CREATE TABLE key_changes (count INTEGER NOT NULL) STRICT;
+    INSERT INTO key_changes VALUES (0);
+    CREATE TABLE usage_days (
+        day INTEGER NOT NULL,
+        key INTEGER NOT NULL REFERENCES keys (number),
+        signals INTEGER NOT NULL,
+        activities INTEGER NOT NULL,
+        companies INTEGER NOT NULL,
+        free_answers INTEGER NOT NULL,
+        PRIMARY KEY (day, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE requests (
+        day INTEGER NOT NULL,
+        key INTEGER NOT NULL,
+        endpoint TEXT NOT NULL,
+        status INTEGER NOT NULL,
+        requests INTEGER NOT NULL,
+        PRIMARY KEY (day, key, endpoint, status)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE replays (
+        key INTEGER NOT NULL REFERENCES keys (number),
+        name TEXT NOT NULL,
+        parameters BLOB NOT NULL,
+        answered_at INTEGER NOT NULL,
+        etag TEXT NOT NULL,
+        length INTEGER NOT NULL,
+        body BLOB NOT NULL,
+        bytes INTEGER NOT NULL,
+        PRIMARY KEY (key, name)
+    ) STRICT;
+    CREATE INDEX replays_by_age ON replays (answered_at);
+    CREATE TABLE export_slices (
+        export BLOB NOT NULL,
+        magnitude INTEGER NOT NULL,
+        newest INTEGER NOT NULL,
+        oldest INTEGER NOT NULL,
+        key INTEGER NOT NULL REFERENCES keys (number),
+        charged_at INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        ids BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX export_slices_by_id
+        ON export_slices (export, magnitude, newest, oldest, charged_at);
+    CREATE INDEX export_slices_by_age ON export_slices (charged_at);
+    CREATE TABLE kept_bytes (
+        key INTEGER NOT NULL,
+        hour INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        PRIMARY KEY (key, hour)
+    ) STRICT, WITHOUT ROWID;
+";
+
+/// The table that files of version 1 have by another key.
+pub(super) const USAGE: &str = "
+    CREATE TABLE usage (
+        key INTEGER NOT NULL REFERENCES keys (number),
+        month INTEGER NOT NULL,
+        signals INTEGER NOT NULL,
+        activities INTEGER NOT NULL,
+        companies INTEGER NOT NULL,
+        free_answers INTEGER NOT NULL,
+        PRIMARY KEY (month, key)
+    ) STRICT, WITHOUT ROWID;
+";
+
+/// The tables that files of version 1 lack. The first position of a search is null until a service has seen it.
+pub(super) const SINCE_VERSION_2: &str = "
+    CREATE TABLE usage_totals (
+        month INTEGER NOT NULL,
+        day INTEGER NOT NULL,
+        signals INTEGER NOT NULL,
+        activities INTEGER NOT NULL,
+        companies INTEGER NOT NULL,
+        free_answers INTEGER NOT NULL,
+        PRIMARY KEY (month, day)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE request_totals (
+        day INTEGER NOT NULL,
+        endpoint TEXT NOT NULL,
+        status INTEGER NOT NULL,
+        requests INTEGER NOT NULL,
+        PRIMARY KEY (day, endpoint, status)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE people (
+        name TEXT NOT NULL PRIMARY KEY,
+        role TEXT NOT NULL,
+        hash BLOB NOT NULL UNIQUE,
+        hint TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        signed_in_at INTEGER
+    ) STRICT;
+    CREATE TABLE audit (
+        number INTEGER PRIMARY KEY,
+        at INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        origin TEXT,
+        action TEXT NOT NULL,
+        target TEXT NOT NULL,
+        before TEXT NOT NULL,
+        after TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX audit_by_age ON audit (at);
+    CREATE INDEX audit_by_target ON audit (target, number);
+    CREATE TABLE saved_searches (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        key INTEGER NOT NULL REFERENCES keys (number),
+        name TEXT NOT NULL,
+        query TEXT NOT NULL,
+        only_new INTEGER NOT NULL,
+        removals INTEGER NOT NULL,
+        first_position TEXT,
+        created_at INTEGER NOT NULL,
+        UNIQUE (key, name)
+    ) STRICT;
+    CREATE INDEX saved_searches_not_begun ON saved_searches (number) WHERE first_position IS NULL;
+";
