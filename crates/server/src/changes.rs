@@ -5,17 +5,15 @@ use std::sync::Arc;
 use super::answer::{Answer, Price};
 use super::asking::{self, AskedQuery};
 use super::call::Call;
-use super::charging::{self, ChargeRefusal};
 use super::endpoint::Endpoint;
 use super::etag;
 use super::hints;
-use super::idempotency_keys::IdempotencyGuard;
-use super::metering::Counter;
 use super::parameters;
 use super::problem::{Problem, ProblemCode};
-use super::replay::{self, Attempt, Replay};
+use super::replay::{self, Attempt};
+use super::selling::{self, FeedPart, SoldFeed};
 use super::slow::AskedFilter;
-use crate::corpus::{ChangesRequest, CorpusView, FeedPosition, QueryKind, RenderedChanges};
+use crate::corpus::{ChangesRequest, CorpusView, FeedPosition, QueryKind};
 use signaldex::json::Rendering;
 use signaldex::query::{ErrorCode, InvalidQuery, ParameterError, QueryBuilder};
 use signaldex::{PositionError, Query};
@@ -54,46 +52,14 @@ pub(super) async fn changes(call: &Call<'_>) -> Result<Answer, Problem> {
         // Nothing is asked for yet, so whatever finds nothing should be known before one follows it.
         poll.hints = hints::find(call, &view, &Arc::new(query), true).await;
     }
-    poll.deliver(replay, guard).await
+    // Only an answer without signals, which is free, has hints.
+    let hints = std::mem::take(&mut poll.hints);
+    let answer = selling::sell_feed(call, poll, replay, guard).await?;
+    Ok(answer.hinted(hints))
 }
 
-impl Poll<'_> {
-    /// Charges the answer and sends it, shortened if the key's quota does not cover all of it.
-    async fn deliver(
-        &mut self,
-        replay: Option<Replay>,
-        guard: Option<Arc<IdempotencyGuard>>,
-    ) -> Result<Answer, Problem> {
-        let call = self.call;
-        call.expect_charge();
-        // The loop ends because each attempt charges fewer units than the previous one.
-        loop {
-            let found = self.find().await?;
-            let (units, tag) = (found.upserts, self.tag());
-            if call.is_head() || units == 0 {
-                let answer = Answer::json(found.body).tagged(&tag);
-                let hints = std::mem::take(&mut self.hints);
-                return Ok(answer.hinted(hints).priced(Price::FREE));
-            }
-            let room = call.service.room_for(found.body.len())?;
-            let kept = replay.as_ref().map(|replay| replay.keep(&tag, &found.body));
-            let kept = kept.transpose()?;
-            let charge = charging::charge(call, Counter::Signals, units, kept, guard.as_ref());
-            match charge.await {
-                Ok(charged) => {
-                    let price = charging::price(call, Counter::Signals, units, charged);
-                    let body = room.hold(found.body);
-                    return Ok(Answer::json(body).tagged(&tag).priced(price));
-                }
-                Err(ChargeRefusal::Left(_, _, left)) if left > 0 => {
-                    self.request.upserts_max = usize::try_from(left).unwrap_or(usize::MAX);
-                }
-                Err(refusal) => return Err(refusal.into()),
-            }
-        }
-    }
-
-    async fn find(&self) -> Result<RenderedChanges, Problem> {
+impl SoldFeed for Poll<'_> {
+    async fn find(&self) -> Result<FeedPart, Problem> {
         let (call, view, request) = (self.call, self.view, &self.request);
         let corpus = call.corpus();
         let asked = AskedQuery {
@@ -102,10 +68,20 @@ impl Poll<'_> {
             cost: corpus.changes_cost(view, request),
         };
         let changes = corpus.changes(Arc::clone(view), request.clone(), call.today);
-        let found = asking::ask(call, asked, changes).await?;
-        found.map_err(refused)
+        let found = asking::ask(call, asked, changes).await?.map_err(refused)?;
+        Ok(FeedPart {
+            units: found.upserts,
+            tag: self.tag(),
+            body: found.body,
+        })
     }
 
+    fn bound(&mut self, units: usize) {
+        self.request.upserts_max = units;
+    }
+}
+
+impl Poll<'_> {
     fn tag(&self) -> String {
         let today = self.call.today.to_julian_day().to_le_bytes();
         let most = (self.request.upserts_max as u64).to_le_bytes();
@@ -119,15 +95,25 @@ impl Poll<'_> {
     }
 }
 
-/// Parses the filters of a query string, `limit` and `since`; also returns the query as typed.
-pub(super) fn parse(text: &str) -> Result<(ChangesRequest, Query), InvalidQuery> {
-    let accepted = Endpoint::Changes.description().search;
-    let (mut builder, [since]) = QueryBuilder::from_query_string(text, accepted, [SINCE]);
+/// Parses a query string of an endpoint, in which a parameter has a position.
+pub(super) fn parse_since(
+    text: &str,
+    endpoint: Endpoint,
+    name: &'static str,
+) -> (QueryBuilder, Option<FeedPosition>) {
+    let accepted = endpoint.description().search;
+    let (mut builder, [since]) = QueryBuilder::from_query_string(text, accepted, [name]);
     let since = since.map(|since| since.parse::<FeedPosition>()).transpose();
     let since = since.unwrap_or_else(|error| {
-        builder.add_error(position_error(&format!("{SINCE} {error}")));
+        builder.add_error(position_error(&format!("{name} {error}")));
         None
     });
+    (builder, since)
+}
+
+/// Parses the filters of a query string, `limit` and `since`; also returns the query as typed.
+pub(super) fn parse(text: &str) -> Result<(ChangesRequest, Query), InvalidQuery> {
+    let (builder, since) = parse_since(text, Endpoint::Changes, SINCE);
     let query = builder.build()?;
     let request = ChangesRequest {
         filter: query.filter().clone(),

@@ -1,4 +1,4 @@
-//! Sells the items of a page: charges them, cut to what the key's quota has left.
+//! Sells the items of a page or of the feed: charges them, cut to what the key's quota has left.
 
 use std::sync::Arc;
 
@@ -68,5 +68,52 @@ fn cut_to(page: &mut impl SoldPage, left: u64) {
     if left < page.units() {
         // Less than the number of items, which a `usize` holds.
         page.cut(usize::try_from(left).unwrap_or(usize::MAX));
+    }
+}
+
+/// A part of the feed of changes. Where the quota does not cover all of it, it is found anew with fewer items, since the
+/// position after them is another one.
+pub(super) trait SoldFeed {
+    async fn find(&self) -> Result<FeedPart, Problem>;
+
+    /// Sets the maximum number of items that cost a unit.
+    fn bound(&mut self, units: usize);
+}
+
+/// What was found, ready to be sent.
+pub(super) struct FeedPart {
+    pub(super) units: u64,
+    pub(super) tag: String,
+    pub(super) body: Vec<u8>,
+}
+
+/// Charges a part of the feed and sends it, shortened if the key's quota does not cover all of it.
+pub(super) async fn sell_feed(
+    call: &Call<'_>,
+    mut feed: impl SoldFeed,
+    replay: Option<Replay>,
+    guard: Option<Arc<IdempotencyGuard>>,
+) -> Result<Answer, Problem> {
+    call.expect_charge();
+    // The loop ends because each attempt charges fewer units than the previous one.
+    loop {
+        let FeedPart { units, tag, body } = feed.find().await?;
+        if call.is_head() || units == 0 {
+            return Ok(Answer::json(body).tagged(&tag).priced(Price::FREE));
+        }
+        let room = call.service.room_for(body.len())?;
+        let kept = replay.as_ref().map(|replay| replay.keep(&tag, &body));
+        let kept = kept.transpose()?;
+        let charge = charging::charge(call, Counter::Signals, units, kept, guard.as_ref());
+        match charge.await {
+            Ok(charged) => {
+                let price = charging::price(call, Counter::Signals, units, charged);
+                return Ok(Answer::json(room.hold(body)).tagged(&tag).priced(price));
+            }
+            Err(ChargeRefusal::Left(_, _, left)) if left > 0 => {
+                feed.bound(usize::try_from(left).unwrap_or(usize::MAX));
+            }
+            Err(refusal) => return Err(refusal.into()),
+        }
     }
 }

@@ -9,21 +9,19 @@ use crate::answer::{Answer, Price};
 use crate::asking::{self, AskedQuery};
 use crate::call::Call;
 use crate::changes;
-use crate::charging::{self, ChargeRefusal};
 use crate::corpus::{
     ChangesRequest, CorpusView, FeedPosition, MatchesRequest, QueryKind, RenderedMatches,
 };
 use crate::endpoint::Endpoint;
 use crate::etag;
-use crate::idempotency_keys::IdempotencyGuard;
-use crate::metering::Counter;
 use crate::parameters;
 use crate::problem::{Problem, ProblemCode};
-use crate::replay::{self, Attempt, Replay};
+use crate::replay::{self, Attempt};
+use crate::selling::{self, FeedPart, SoldFeed};
 use crate::service::ServiceCore;
 use crate::slow::AskedFilter;
+use signaldex::query::InvalidQuery;
 use signaldex::query::limits::PAGE_BYTES_MAX;
-use signaldex::query::{InvalidQuery, QueryBuilder};
 
 const SINCE: &str = parameters::MATCHES_SINCE.name;
 
@@ -67,7 +65,7 @@ pub(crate) async fn matches(call: &Call<'_>, id: &str) -> Result<Answer, Problem
         removals: search.settings.removals,
         rendering: call.rendering(replay.is_some()),
     };
-    let mut pull = Pull {
+    let pull = Pull {
         call,
         view: &view,
         request,
@@ -78,18 +76,12 @@ pub(crate) async fn matches(call: &Call<'_>, id: &str) -> Result<Answer, Problem
             .tagged(&pull.tag())
             .priced(Price::FREE));
     }
-    pull.deliver(replay, guard).await
+    selling::sell_feed(call, pull, replay, guard).await
 }
 
 /// Reads the number of matches and the position.
 fn parse(text: &str) -> Result<(usize, Option<FeedPosition>), InvalidQuery> {
-    let accepted = Endpoint::Matches.description().search;
-    let (mut builder, [since]) = QueryBuilder::from_query_string(text, accepted, [SINCE]);
-    let since = since.map(|since| since.parse::<FeedPosition>()).transpose();
-    let since = since.unwrap_or_else(|error| {
-        builder.add_error(changes::position_error(&format!("{SINCE} {error}")));
-        None
-    });
+    let (builder, since) = changes::parse_since(text, Endpoint::Matches, SINCE);
     Ok((builder.build()?.limit(), since))
 }
 
@@ -135,41 +127,8 @@ fn not_begun() -> Problem {
     )
 }
 
-impl Pull<'_> {
-    /// Charges the matches and sends them, fewer if the key's quota does not cover all.
-    async fn deliver(
-        &mut self,
-        replay: Option<Replay>,
-        guard: Option<Arc<IdempotencyGuard>>,
-    ) -> Result<Answer, Problem> {
-        let call = self.call;
-        call.expect_charge();
-        // The loop ends because each attempt charges fewer units than the previous one.
-        loop {
-            let found = self.find().await?;
-            let (units, tag) = (found.matches.len() as u64, self.tag());
-            let body = body(&found);
-            if call.is_head() || units == 0 {
-                return Ok(Answer::json(body).tagged(&tag).priced(Price::FREE));
-            }
-            let room = call.service.room_for(body.len())?;
-            let kept = replay.as_ref().map(|replay| replay.keep(&tag, &body));
-            let kept = kept.transpose()?;
-            let charge = charging::charge(call, Counter::Signals, units, kept, guard.as_ref());
-            match charge.await {
-                Ok(charged) => {
-                    let price = charging::price(call, Counter::Signals, units, charged);
-                    return Ok(Answer::json(room.hold(body)).tagged(&tag).priced(price));
-                }
-                Err(ChargeRefusal::Left(_, _, left)) if left > 0 => {
-                    self.request.matches_max = usize::try_from(left).unwrap_or(usize::MAX);
-                }
-                Err(refusal) => return Err(refusal.into()),
-            }
-        }
-    }
-
-    async fn find(&self) -> Result<RenderedMatches, Problem> {
+impl SoldFeed for Pull<'_> {
+    async fn find(&self) -> Result<FeedPart, Problem> {
         let (call, view, request) = (self.call, self.view, &self.request);
         let corpus = call.corpus();
         let as_changes = ChangesRequest {
@@ -185,11 +144,21 @@ impl Pull<'_> {
             cost: corpus.changes_cost(view, &as_changes),
         };
         let finding = corpus.matches(Arc::clone(view), request.clone(), call.today);
-        asking::ask(call, asked, finding)
-            .await?
-            .map_err(changes::refused)
+        let found = asking::ask(call, asked, finding).await?;
+        let found = found.map_err(changes::refused)?;
+        Ok(FeedPart {
+            units: found.matches.len() as u64,
+            tag: self.tag(),
+            body: body(&found),
+        })
     }
 
+    fn bound(&mut self, units: usize) {
+        self.request.matches_max = units;
+    }
+}
+
+impl Pull<'_> {
     fn tag(&self) -> String {
         let today = self.call.today.to_julian_day().to_le_bytes();
         let most = (self.request.matches_max as u64).to_le_bytes();
