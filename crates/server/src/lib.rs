@@ -84,6 +84,7 @@ mod slow;
 mod state;
 mod stream;
 mod unsent;
+pub mod webhooks;
 mod words;
 
 pub use admin::{Admin, AdminSettings, AdminToken, serve_admin};

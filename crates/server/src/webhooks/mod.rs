@@ -1,0 +1,12 @@
+//! Webhooks: which URLs a host may save, and which addresses it may ask.
+//!
+//! A client inside of a network is a door into it. So a host judges an address in a URL when it saves it, and every address of
+//! a name each time that it has resolved it.
+
+mod address;
+mod network;
+mod webhook_url;
+
+pub use address::is_public;
+pub use network::{AddressRange, ParseRangeError};
+pub use webhook_url::{InvalidWebhook, WebhookRules, WebhookUrl};
