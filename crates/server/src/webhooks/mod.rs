@@ -4,9 +4,14 @@
 //! a name each time that it has resolved it.
 
 mod address;
+mod connect;
 mod network;
+mod schedule;
+mod signature;
 mod webhook_url;
 
 pub use address::is_public;
 pub use network::{AddressRange, ParseRangeError};
+pub use schedule::{AfterAttempt, RetryPauses};
+pub use signature::{WebhookSecret, signatures};
 pub use webhook_url::{InvalidWebhook, WebhookRules, WebhookUrl};
