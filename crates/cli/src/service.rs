@@ -21,6 +21,7 @@ mod sql_listener;
 mod sql_nodes;
 mod usage;
 mod values;
+mod webhooks;
 
 pub(crate) use blocking::block_on;
 #[cfg(feature = "cluster")]

@@ -344,7 +344,7 @@ fn is_unused_since(key: &KeyRecord, day: Date) -> bool {
 }
 
 /// Reads a time such as `90s`, `24h` or `30d`, within the bounds of an overlap.
-fn parse_overlap(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_overlap(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let seconds = match &text[digits.len()..] {
         "s" => Some(1),

@@ -6,19 +6,27 @@ use serde_json::{Value, json};
 use signaldex::Filter;
 use signaldex_server::corpus::FeedPosition;
 use signaldex_server::{NewSearch, SearchRecord, SearchSettings};
+use time::format_description::well_known::Rfc3339;
 
 use super::keys::StateFile;
+use super::webhooks::{
+    ListDeliveries, PauseSearch, ResumeSearch, RotateSecret, WebhookRuleOptions,
+};
 use crate::shown_as::ShownAs;
 use crate::table::TableColumn;
 use crate::{Failure, source, table};
 
-/// Save, list, edit and delete searches of API keys, whose matches the keys then pull
+/// Save, list, edit and delete searches of API keys, whose matches the keys pull or webhooks receive
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum SearchesCommand {
     Create(CreateSearch),
     List(ListSearches),
     Show(OneSearch),
     Edit(EditSearch),
+    Pause(PauseSearch),
+    Resume(ResumeSearch),
+    Rotate(RotateSecret),
+    Deliveries(ListDeliveries),
     Delete(DeleteSearch),
 }
 
@@ -36,6 +44,11 @@ pub(crate) struct CreateSearch {
     /// What it searches for: a query string of filters, such as q=robotics&country=Germany
     #[arg(long, value_parser = parse_filter)]
     query: Filter,
+    /// Where its matches are sent; without it, the key pulls them
+    #[arg(long, value_name = "URL")]
+    webhook: Option<String>,
+    #[command(flatten)]
+    rules: WebhookRuleOptions,
     /// Leave out signals that have changed but are not new
     #[arg(long)]
     only_new: bool,
@@ -85,6 +98,11 @@ pub(crate) struct EditSearch {
     /// What it searches for: a query string of filters
     #[arg(long, value_parser = parse_filter)]
     query: Option<Filter>,
+    /// Another URL for its matches, if it has a webhook
+    #[arg(long, value_name = "URL")]
+    webhook: Option<String>,
+    #[command(flatten)]
+    rules: WebhookRuleOptions,
     /// Leave out signals that have changed but are not new; --only-new=false no longer does
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     only_new: Option<bool>,
@@ -109,6 +127,10 @@ impl SearchesCommand {
             SearchesCommand::List(list) => list.run(),
             SearchesCommand::Show(show) => show.run(),
             SearchesCommand::Edit(edit) => edit.run(),
+            SearchesCommand::Pause(pause) => pause.run(),
+            SearchesCommand::Resume(resume) => resume.run(),
+            SearchesCommand::Rotate(rotate) => rotate.run(),
+            SearchesCommand::Deliveries(list) => list.run(),
             SearchesCommand::Delete(delete) => delete.run(),
         }
     }
@@ -118,11 +140,14 @@ impl CreateSearch {
     fn run(self) -> Result<(), Failure> {
         let mut settings = SearchSettings::new(self.name, self.query);
         (settings.only_new, settings.removals) = (self.only_new, self.removals);
-        let mut new = NewSearch::of(settings);
+        let url = self.webhook.map(|text| self.rules.url(&text)).transpose()?;
+        let new = url.map(|url| NewSearch::with_webhook(settings.clone(), url));
+        let mut new = new.transpose()?.unwrap_or_else(|| NewSearch::of(settings));
         new.since = self.since.0;
         let state = self.state.open_existing()?;
         let search = state.create_search(&self.key, &new)?;
-        let created = json!({"id": search.id, "secret": null});
+        let secret = new.secret.map(|secret| secret.text());
+        let created = json!({"id": search.id, "secret": secret});
         Ok(writeln!(std::io::stdout(), "{created}")?)
     }
 }
@@ -155,10 +180,12 @@ impl OneSearch {
 
 impl EditSearch {
     fn run(self) -> Result<(), Failure> {
+        let url = self.webhook.map(|text| self.rules.url(&text)).transpose()?;
         let state = self.state.open_existing()?;
         let edited = state.edit_search(&self.id, |settings| {
             settings.only_new = self.only_new.unwrap_or(settings.only_new);
             settings.removals = self.removals.unwrap_or(settings.removals);
+            settings.webhook = url.or(settings.webhook.take());
             if let Some(name) = self.name {
                 settings.name = name;
             }
@@ -183,23 +210,25 @@ impl DeleteSearch {
 /// A search as `list` prints it.
 fn line(search: &SearchRecord) -> Value {
     let settings = &search.settings;
-    let position = search.first_position.as_ref().map(ToString::to_string);
+    let webhook = search.webhook.as_ref();
+    let position = webhook.map_or(&search.first_position, |webhook| &webhook.position);
+    let delivered = webhook.and_then(|webhook| webhook.delivered_at?.format(&Rfc3339).ok());
     json!({
         "id": search.id,
         "keyId": search.key_id,
         "name": settings.name,
         "query": settings.filter.to_string(),
-        "webhook": null,
+        "webhook": webhook.map(|webhook| webhook.url.as_str()),
         "onlyNew": settings.only_new,
         "removals": settings.removals,
-        "status": search.status(),
-        "position": position,
-        "pending": 0,
-        "lastDeliveredAt": null,
+        "status": search.status.as_str(),
+        "position": position.as_ref().map(ToString::to_string),
+        "pending": webhook.map_or(0, |webhook| webhook.pending),
+        "lastDeliveredAt": delivered,
     })
 }
 
-fn no_search(id: &str) -> Failure {
+pub(super) fn no_search(id: &str) -> Failure {
     format!("there is no saved search {id:?}; `signaldex searches list` shows all").into()
 }
 

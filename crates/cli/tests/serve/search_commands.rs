@@ -82,3 +82,55 @@ fn what_is_wrong_is_named() {
     let since = [&create[..], &["--since", "yesterday"]].concat();
     assert!(refusal(&state, &since, 2).contains("now, start, or a position"));
 }
+
+#[test]
+fn a_webhook_is_saved_moved_paused_and_rotated() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let key = json(&run(&state, &["keys", "create", "--name", "mine"]));
+    let key = text(&key["id"]);
+    let create = |url: &str, more: &[&str]| {
+        let arguments = [
+            "searches", "create", "--key", key, "--name", "hook", "--query", "q=a",
+        ];
+        run(
+            &state,
+            &[&arguments[..], &["--webhook", url], more].concat(),
+        )
+    };
+    let refused = create("https://10.1.2.3/in", &[]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("10.1.2.3 is not public"), "{said}");
+    assert_eq!(refused.status.code(), Some(1));
+    let created = json(&create(
+        "http://10.1.2.3/in",
+        &["--webhook-allow", "10.1.0.0/16", "--webhook-http"],
+    ));
+    assert!(text(&created["secret"]).starts_with("whsec_"));
+    let id = text(&created["id"]);
+    let edit = ["searches", "edit", id, "--webhook", "https://hooks.example"];
+    let edited = json(&run(&state, &edit));
+    assert_eq!(
+        (&edited["webhook"], &edited["status"], &edited["pending"]),
+        (
+            &json!("https://hooks.example/"),
+            &json!("active"),
+            &json!(0)
+        )
+    );
+    assert!(run(&state, &["searches", "pause", id]).status.success());
+    assert_eq!(
+        json(&run(&state, &["searches", "show", id]))["status"],
+        "paused"
+    );
+    assert!(run(&state, &["searches", "resume", id]).status.success());
+    let rotated = json(&run(&state, &["searches", "rotate", id, "--overlap", "1h"]));
+    assert_ne!(rotated["secret"], created["secret"]);
+    assert_eq!(
+        json(&run(&state, &["searches", "deliveries", id])),
+        json!([])
+    );
+    assert!(refusal(&state, &["searches", "resume", id, "--from", "now"], 1).contains("start one"));
+    assert!(refusal(&state, &["searches", "pause", "srch_none"], 1).contains("with a webhook"));
+    assert!(refusal(&state, &["searches", "deliveries", "srch_none"], 1).contains("searches list"));
+}

@@ -46,6 +46,6 @@ fn listed(search: &SearchRecord) -> ListedSearch<'_> {
         id: &search.id,
         name: &search.settings.name,
         query: search.settings.filter.to_string(),
-        status: search.status(),
+        status: search.status.as_str(),
     }
 }

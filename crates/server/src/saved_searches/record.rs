@@ -5,6 +5,7 @@ use time::UtcDateTime;
 use crate::corpus::FeedPosition;
 use crate::keys;
 use crate::state::StateError;
+use crate::webhooks::{SearchStatus, WebhookRecord, WebhookSecret, WebhookUrl};
 use signaldex::Filter;
 
 /// Maximum bytes of a query, in its canonical form.
@@ -22,6 +23,8 @@ pub struct SearchSettings {
     pub only_new: bool,
     /// Whether the ids of signals that have left the search are named.
     pub removals: bool,
+    /// Where matches are sent; `None` if the key pulls them.
+    pub webhook: Option<WebhookUrl>,
 }
 
 /// A search to save.
@@ -32,6 +35,8 @@ pub struct NewSearch {
     pub settings: SearchSettings,
     /// Where it begins; `None` for the first snapshot that a service sees afterwards.
     pub since: Option<FeedPosition>,
+    /// The secret that signs events, with a webhook alone.
+    pub secret: Option<WebhookSecret>,
 }
 
 /// A saved search.
@@ -50,6 +55,10 @@ pub struct SearchRecord {
     pub first_position: Option<FeedPosition>,
     /// When it was saved.
     pub created_at: UtcDateTime,
+    /// Whether its matches are pulled, or delivered.
+    pub status: SearchStatus,
+    /// What is known of its webhook, if it has one.
+    pub webhook: Option<WebhookRecord>,
 }
 
 impl SearchSettings {
@@ -69,6 +78,7 @@ impl SearchSettings {
             filter,
             only_new: false,
             removals: false,
+            webhook: None,
         }
     }
 
@@ -87,6 +97,37 @@ impl SearchSettings {
 }
 
 impl NewSearch {
+    /// A search that begins now, whose matches are sent to a webhook under a new secret.
+    ///
+    /// ```
+    /// use signaldex::Filter;
+    /// use signaldex_server::webhooks::{WebhookRules, WebhookUrl};
+    /// use signaldex_server::{NewSearch, SearchSettings};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let url = WebhookUrl::parse("https://hooks.example/in", &WebhookRules::default())?;
+    /// let new = NewSearch::with_webhook(SearchSettings::new("everything", Filter::default()), url)?;
+    /// assert!(new.secret.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The operating system has no random bytes.
+    pub fn with_webhook(
+        settings: SearchSettings,
+        url: WebhookUrl,
+    ) -> Result<NewSearch, StateError> {
+        let webhook = Some(url);
+        Ok(NewSearch {
+            secret: Some(WebhookSecret::generate()?),
+            ..NewSearch::of(SearchSettings {
+                webhook,
+                ..settings
+            })
+        })
+    }
+
     /// A search that begins now.
     ///
     /// ```
@@ -100,23 +141,7 @@ impl NewSearch {
         NewSearch {
             settings,
             since: None,
+            secret: None,
         }
-    }
-}
-
-impl SearchRecord {
-    /// Whether matches can be pulled, and delivered; as the API and the command line name it.
-    ///
-    /// ```no_run
-    /// # use signaldex_server::State;
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// for search in State::open_existing("signaldex.db")?.searches(None)? {
-    ///     println!("{} {}", search.id, search.status());
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn status(&self) -> &'static str {
-        "active"
     }
 }

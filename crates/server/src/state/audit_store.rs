@@ -20,8 +20,10 @@ const KEPT: Duration = Duration::days(400);
 const READ_MAX: u32 = 1000;
 
 /// What entries show of a saved search.
-const SEARCH: &str = "SELECT keys.id AS key, saved_searches.name, query, only_new, removals, first_position \
-                      FROM saved_searches JOIN keys ON keys.number = saved_searches.key WHERE saved_searches.id = ?1";
+const SEARCH: &str = "SELECT keys.id AS key, saved_searches.name, query, only_new, removals, first_position, \
+                      url AS webhook, status, position, webhooks.former_until \
+                      FROM saved_searches JOIN keys ON keys.number = saved_searches.key \
+                      LEFT JOIN webhooks ON search = saved_searches.number WHERE saved_searches.id = ?1";
 
 /// A change of a key, of a person or of a saved search, as the audit has it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

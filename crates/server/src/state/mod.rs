@@ -28,6 +28,8 @@ mod tables;
 mod turn;
 mod upgrade;
 mod usage_store;
+mod webhook_schema;
+mod webhook_store;
 mod writer;
 
 use std::path::{Path, PathBuf};

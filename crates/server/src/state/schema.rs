@@ -14,6 +14,7 @@ use super::files::FileId;
 use super::functions::add_functions;
 use super::tables::{SCHEMA, SINCE_VERSION_2, USAGE};
 use super::upgrade::upgrade;
+use super::webhook_schema::WEBHOOKS;
 
 /// Marks a SQLite file as a state of signaldex ("sdxS"), so that files of other programs are never
 /// written.
@@ -163,7 +164,7 @@ fn lay_out(connection: &mut Connection) -> Result<(), StateError> {
     let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Another process may have done it since.
     match version(&change)? {
-        0 => [SCHEMA, USAGE, SINCE_VERSION_2]
+        0 => [SCHEMA, USAGE, SINCE_VERSION_2, WEBHOOKS]
             .iter()
             .try_for_each(|tables| change.execute_batch(tables))?,
         VERSION => return Ok(()),

@@ -1,20 +1,25 @@
 //! Saved searches in the state file: what each searches for, and where it begins.
 
-use rusqlite::types::Type;
+use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use time::UtcDateTime;
 
 use super::audit_store::AuditedRow;
-use super::{State, StateError};
+use super::{State, StateError, webhook_store};
 use crate::actor::Actor;
 use crate::corpus::FeedPosition;
 use crate::keys::random_text;
 use crate::saved_searches::{NewSearch, SearchRecord, SearchSettings};
+use crate::webhooks::{SearchStatus, WebhookRecord, WebhookUrl};
 
 /// The columns of a search, in the order of [`read`].
 const COLUMNS: &str = "saved_searches.id, saved_searches.key, keys.id, saved_searches.name, query, only_new, removals, \
-                       first_position, saved_searches.created_at";
-const TABLES: &str = "saved_searches JOIN keys ON keys.number = saved_searches.key";
+                       first_position, saved_searches.created_at, keys.revoked_at, keys.expires_at";
+const TABLES: &str = "saved_searches JOIN keys ON keys.number = saved_searches.key \
+                      LEFT JOIN webhooks ON webhooks.search = saved_searches.number";
+/// The first column of a search's webhook, its URL, and that of its status.
+const URL: usize = 11;
+const STATUS: usize = URL + 1;
 /// Random bytes of a search's id.
 const ID_BYTES: usize = 12;
 /// Searches of a key.
@@ -45,6 +50,11 @@ impl State {
     /// key, or all keys together, have as many as they may have; or the state cannot be written.
     pub fn create_search(&self, key: &str, new: &NewSearch) -> Result<SearchRecord, StateError> {
         new.settings.check()?;
+        if new.settings.webhook.is_some() != new.secret.is_some() {
+            return Err(StateError::invalid(
+                "a search has both a webhook and a secret, or neither",
+            ));
+        }
         let id = format!("srch_{}", random_text::<ID_BYTES>()?);
         let settings = &new.settings;
         self.with(|connection| {
@@ -54,7 +64,7 @@ impl State {
             check_name_is_free(&change, number, &settings.name, &id)?;
             let by = (Actor::of_process(), "searches.create");
             self.audited(&change, by, AuditedRow::Search(&id), || {
-                Ok(change.execute(
+                change.execute(
                     "INSERT INTO saved_searches \
                  (id, key, name, query, only_new, removals, first_position, created_at) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -68,9 +78,15 @@ impl State {
                         new.since.as_ref().map(ToString::to_string),
                         self.now().unix_timestamp(),
                     ],
-                )?)
+                )?;
+                let number = change.last_insert_rowid();
+                let webhook = settings.webhook.as_ref().zip(new.secret.as_ref());
+                let added = webhook.map(|(url, secret)| {
+                    webhook_store::insert(&change, number, url, secret, new.since.as_ref())
+                });
+                Ok(added.transpose()?)
             })?;
-            let record = one(&change, &id)?;
+            let record = one(&change, &id, self.now())?;
             change.commit()?;
             record.ok_or_else(|| StateError::invalid("the search is missing"))
         })
@@ -93,12 +109,9 @@ impl State {
     /// The state cannot be read.
     pub fn searches(&self, key: Option<&str>) -> Result<Vec<SearchRecord>, StateError> {
         self.with(|connection| {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM {TABLES} WHERE ?1 IS NULL OR keys.id = ?1 \
-                 ORDER BY saved_searches.number"
-            );
+            let sql = select("?1 IS NULL OR keys.id = ?1 ORDER BY saved_searches.number");
             let mut statement = connection.prepare_cached(&sql)?;
-            let rows = statement.query_map([key], read)?;
+            let rows = statement.query_map([key], |row| read(row, self.now()))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
     }
@@ -106,12 +119,9 @@ impl State {
     /// The saved searches of a key's number, oldest first.
     pub(crate) fn searches_of_key(&self, key: i64) -> Result<Vec<SearchRecord>, StateError> {
         self.with(|connection| {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM {TABLES} WHERE saved_searches.key = ?1 \
-                 ORDER BY saved_searches.number"
-            );
+            let sql = select("saved_searches.key = ?1 ORDER BY saved_searches.number");
             let mut statement = connection.prepare_cached(&sql)?;
-            let rows = statement.query_map([key], read)?;
+            let rows = statement.query_map([key], |row| read(row, self.now()))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
     }
@@ -131,7 +141,7 @@ impl State {
     /// # Errors
     /// The state cannot be read.
     pub fn search(&self, id: &str) -> Result<Option<SearchRecord>, StateError> {
-        self.with(|connection| Ok(one(connection, id)?))
+        self.with(|connection| Ok(one(connection, id, self.now())?))
     }
 
     /// Changes the settings of a saved search, and returns it; `None` if there is no search of that id. It goes on where it
@@ -157,28 +167,36 @@ impl State {
     ) -> Result<Option<SearchRecord>, StateError> {
         self.with(|connection| {
             let change = self.begin(connection)?;
-            let Some(mut record) = one(&change, id)? else {
+            let Some(mut record) = one(&change, id, self.now())? else {
                 return Ok(None);
             };
             edit(&mut record.settings);
+            if record.settings.webhook.is_some() != record.webhook.is_some() {
+                return Err(StateError::invalid(
+                    "a search keeps its kind: save another one, with a webhook or without",
+                ));
+            }
             let settings = &record.settings;
             settings.check()?;
             check_name_is_free(&change, record.key, &settings.name, id)?;
             let by = (Actor::of_process(), "searches.edit");
             self.audited(&change, by, AuditedRow::Search(id), || {
-                Ok(change.execute(
-                "UPDATE saved_searches SET name = ?2, query = ?3, only_new = ?4, removals = ?5 WHERE id = ?1",
-                params![
-                    id,
-                    settings.name,
-                    settings.filter.to_string(),
-                    settings.only_new,
-                    settings.removals
-                ],
-            )?)
+                change.execute(
+                    "UPDATE saved_searches SET name = ?2, query = ?3, only_new = ?4, removals = ?5 WHERE id = ?1",
+                    params![
+                        id,
+                        settings.name,
+                        settings.filter.to_string(),
+                        settings.only_new,
+                        settings.removals
+                    ],
+                )?;
+                let moved = settings.webhook.as_ref();
+                let moved = moved.map(|url| webhook_store::set_url(&change, id, url));
+                Ok(moved.transpose()?)
             })?;
             change.commit()?;
-            Ok(Some(record))
+            Ok(one(connection, id, self.now())?)
         })
     }
 
@@ -283,18 +301,43 @@ fn check_name_is_free(
     }
 }
 
-fn one(connection: &Connection, id: &str) -> rusqlite::Result<Option<SearchRecord>> {
-    let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE saved_searches.id = ?1");
+fn one(
+    connection: &Connection,
+    id: &str,
+    now: UtcDateTime,
+) -> rusqlite::Result<Option<SearchRecord>> {
+    let sql = select("saved_searches.id = ?1");
     let mut statement = connection.prepare_cached(&sql)?;
-    statement.query_row([id], read).optional()
+    let found = statement.query_row([id], |row| read(row, now));
+    found.optional()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<SearchRecord> {
+/// The statement for the searches under a condition, whose columns [`read`] takes.
+pub(super) fn select(condition: &str) -> String {
+    let webhook = webhook_store::COLUMNS;
+    format!("SELECT {COLUMNS}, {webhook} FROM {TABLES} WHERE {condition}")
+}
+
+/// Reads a search, with its status at an instant.
+pub(super) fn read(row: &Row<'_>, now: UtcDateTime) -> rusqlite::Result<SearchRecord> {
+    let webhook = webhook(row)?;
+    let (revoked, expires): (Option<i64>, Option<i64>) = (row.get(9)?, row.get(10)?);
+    let has_ended = revoked.is_some() || expires.is_some_and(|end| end <= now.unix_timestamp());
+    let stored = row.get::<_, Option<String>>(STATUS)?;
+    let stored = stored.and_then(|name| SearchStatus::parse(&name));
+    let status = match stored {
+        Some(SearchStatus::Paused) => SearchStatus::Paused,
+        _ if has_ended => SearchStatus::KeyEnded,
+        // The deliverer has not looked since the key was extended.
+        Some(SearchStatus::KeyEnded) | None => SearchStatus::Active,
+        Some(stored) => stored,
+    };
     let settings = SearchSettings {
         name: row.get(3)?,
         filter: parsed(row, 4)?,
         only_new: row.get(5)?,
         removals: row.get(6)?,
+        webhook: webhook.as_ref().map(|webhook| webhook.url.clone()),
     };
     let first: Option<String> = row.get(7)?;
     let created = UtcDateTime::from_unix_timestamp(row.get(8)?);
@@ -305,11 +348,36 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SearchRecord> {
         settings,
         first_position: first.map(|_| parsed(row, 7)).transpose()?,
         created_at: created.unwrap_or(UtcDateTime::UNIX_EPOCH),
+        status,
+        webhook,
     })
 }
 
+/// The webhook of a search, if it has one.
+fn webhook(row: &Row<'_>) -> rusqlite::Result<Option<WebhookRecord>> {
+    let Some(url) = row.get::<_, Option<String>>(URL)? else {
+        return Ok(None);
+    };
+    let url = WebhookUrl::of_stored(&url);
+    let column = if row.get_ref(URL + 2)? == ValueRef::Null {
+        7
+    } else {
+        URL + 2
+    };
+    let position: Option<String> = row.get(column)?;
+    let delivered: Option<i64> = row.get(URL + 4)?;
+    Ok(Some(WebhookRecord {
+        url: url.map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(URL, Type::Text, Box::new(error))
+        })?,
+        position: position.map(|_| parsed(row, column)).transpose()?,
+        pending: row.get(URL + 3)?,
+        delivered_at: delivered.and_then(|at| UtcDateTime::from_unix_timestamp(at).ok()),
+    }))
+}
+
 /// A stored text that is parsed. One that cannot be is an error: another search would be answered.
-fn parsed<T>(row: &Row<'_>, column: usize) -> rusqlite::Result<T>
+pub(super) fn parsed<T>(row: &Row<'_>, column: usize) -> rusqlite::Result<T>
 where
     T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {

@@ -6,12 +6,14 @@
 mod address;
 mod connect;
 mod network;
+mod record;
 mod schedule;
 mod signature;
 mod webhook_url;
 
 pub use address::is_public;
 pub use network::{AddressRange, ParseRangeError};
+pub use record::{DeliveryAttempt, SearchStatus, WebhookRecord};
 pub use schedule::{AfterAttempt, RetryPauses};
 pub use signature::{WebhookSecret, signatures};
 pub use webhook_url::{InvalidWebhook, WebhookRules, WebhookUrl};

@@ -7,6 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
+use crate::state::StateError;
+
 /// Random bytes of a secret, as many as Standard Webhooks recommends at least.
 const SECRET_BYTES: usize = 32;
 /// What the text of a secret begins with.
@@ -17,14 +19,31 @@ const PREFIX: &str = "whsec_";
 pub struct WebhookSecret(Vec<u8>);
 
 impl WebhookSecret {
-    /// A new secret.
+    /// A new secret of 32 random bytes.
+    ///
+    /// ```
+    /// use signaldex_server::webhooks::WebhookSecret;
+    ///
+    /// assert!(WebhookSecret::generate()?.text().starts_with("whsec_"));
+    /// # Ok::<(), signaldex_server::StateError>(())
+    /// ```
     ///
     /// # Errors
     /// The operating system has no random bytes.
-    pub(crate) fn generate() -> Result<WebhookSecret, getrandom::Error> {
+    pub fn generate() -> Result<WebhookSecret, StateError> {
         let mut bytes = vec![0; SECRET_BYTES];
         getrandom::fill(&mut bytes)?;
         Ok(WebhookSecret(bytes))
+    }
+
+    /// The secret as the state stores it.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The secret that the state has stored.
+    pub(crate) fn of_stored(bytes: Vec<u8>) -> WebhookSecret {
+        WebhookSecret(bytes)
     }
 
     /// Reads a secret as [`text`](Self::text) writes it.

@@ -106,6 +106,16 @@ impl WebhookUrl {
         }
     }
 
+    /// A URL that was read before, whatever rules hold now: they are asked again at each attempt.
+    pub(crate) fn of_stored(text: &str) -> Result<WebhookUrl, url::ParseError> {
+        Url::parse(text).map(WebhookUrl)
+    }
+
+    /// The name or the address that is asked.
+    pub(crate) fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+
     /// The URL as text, which [`parse`](Self::parse) reads back.
     ///
     /// ```

@@ -1,0 +1,132 @@
+//! `signaldex searches` for those with a webhook: pause, resume, rotate, test, deliveries.
+
+use std::io::Write;
+
+use serde_json::json;
+use signaldex_server::webhooks::{AddressRange, WebhookRules, WebhookUrl};
+use time::Duration;
+
+use super::keys::{StateFile, parse_overlap};
+use super::searches::no_search;
+use crate::{Failure, source};
+
+/// Which webhooks are permitted.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Webhooks")]
+pub(crate) struct WebhookRuleOptions {
+    /// Permit webhooks at addresses that are not public, such as 10.1.0.0/16; repeatable
+    #[arg(
+        long,
+        value_name = "CIDR",
+        value_delimiter = ',',
+        env = "SIGNALDEX_WEBHOOK_ALLOW"
+    )]
+    webhook_allow: Vec<AddressRange>,
+    /// Permit webhooks over http:, whose events anyone on the way can read
+    #[arg(long, env = "SIGNALDEX_WEBHOOK_HTTP")]
+    webhook_http: bool,
+}
+
+/// Pause a saved search with a webhook; it stays where it is
+#[derive(Debug, clap::Args)]
+pub(crate) struct PauseSearch {
+    #[command(flatten)]
+    state: StateFile,
+    /// The id that `create` printed
+    id: String,
+}
+
+/// Go on with a saved search that is paused, failing or disabled, where it was
+#[derive(Debug, clap::Args)]
+pub(crate) struct ResumeSearch {
+    #[command(flatten)]
+    state: StateFile,
+    /// The id that `create` printed
+    id: String,
+    /// Skip what has changed until now, and print how many commits that are
+    #[arg(long, value_name = "now", value_parser = ["now"])]
+    from: Option<String>,
+}
+
+/// Give a webhook another secret and print it once; events are signed with both until the overlap ends
+#[derive(Debug, clap::Args)]
+pub(crate) struct RotateSecret {
+    #[command(flatten)]
+    state: StateFile,
+    /// The id that `create` printed
+    id: String,
+    /// How long events are signed with the old secret as well: a number of s, m, h or d, at most 30d
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = parse_overlap)]
+    overlap: Duration,
+}
+
+/// List the last attempts to deliver, newest first: at most 100 of the last 7 days
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListDeliveries {
+    #[command(flatten)]
+    state: StateFile,
+    /// The id that `create` printed
+    id: String,
+}
+
+impl WebhookRuleOptions {
+    pub(super) fn rules(&self) -> WebhookRules {
+        let mut rules = WebhookRules::default();
+        rules.allowed.clone_from(&self.webhook_allow);
+        rules.http = self.webhook_http;
+        rules
+    }
+
+    /// Reads the URL of a webhook.
+    pub(super) fn url(&self, text: &str) -> Result<WebhookUrl, Failure> {
+        let url = WebhookUrl::parse(text, &self.rules());
+        url.map_err(|error| format!("--webhook: {error}").into())
+    }
+}
+
+impl PauseSearch {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let state = self.state.open_existing()?;
+        let paused = state.pause_search(&self.id)?;
+        paused.then_some(()).ok_or_else(|| no_webhook(&self.id))
+    }
+}
+
+impl ResumeSearch {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let state = self.state.open_existing()?;
+        if self.from.is_none() {
+            let resumed = state.resume_search(&self.id)?;
+            return resumed.then_some(()).ok_or_else(|| no_webhook(&self.id));
+        }
+        let skipped = state.resume_search_from_now(&self.id)?;
+        let skipped = skipped.ok_or_else(|| no_webhook(&self.id))?;
+        let resumed = json!({"id": self.id, "skippedCommits": skipped});
+        Ok(writeln!(std::io::stdout(), "{resumed}")?)
+    }
+}
+
+impl RotateSecret {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let state = self.state.open_existing()?;
+        let secret = state.rotate_webhook_secret(&self.id, self.overlap.unsigned_abs())?;
+        let secret = secret.ok_or_else(|| no_webhook(&self.id))?;
+        let rotated = json!({"id": self.id, "secret": secret.text()});
+        Ok(writeln!(std::io::stdout(), "{rotated}")?)
+    }
+}
+
+impl ListDeliveries {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let state = self.state.open_existing()?;
+        if state.search(&self.id)?.is_none() {
+            return Err(no_search(&self.id));
+        }
+        source::print_json(&state.deliveries(&self.id)?)
+    }
+}
+
+fn no_webhook(id: &str) -> Failure {
+    format!("there is no saved search {id:?} with a webhook; `signaldex searches list` shows all")
+        .into()
+}
