@@ -30,6 +30,7 @@ const DOCUMENTS: [&str; 25] = [
     "docs/scaling.md",
     "docs/sql.md",
     "docs/testing.md",
+    "docs/webhooks.md",
 ];
 
 /// All documents: those above, and the pages of decisions.

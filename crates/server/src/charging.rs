@@ -149,7 +149,7 @@ pub(super) async fn record(
 fn refusal(error: ChargeError, counter: Counter, month: Month) -> ChargeRefusal {
     ChargeRefusal::Problem(match error {
         ChargeError::QuotaExceeded { left } => return ChargeRefusal::Left(counter, month, left),
-        ChargeError::NameTaken => in_progress(),
+        ChargeError::NameTaken | ChargeError::BatchTaken => in_progress(),
         ChargeError::KeptFull(full) => no_room(full),
         ChargeError::QueueFull => Problem::overloaded("Too many charges wait to be written."),
         ChargeError::Unavailable => {

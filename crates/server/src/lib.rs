@@ -9,6 +9,7 @@
 //! router    path, method, key, rate limit       -> one answer for every request
 //! search, details, options, aggregates, changes, export   the endpoints
 //! saved_searches   searches that the operator keeps for a key, and their matches
+//! webhooks  sends matches to their URLs         at least once, charged at most once
 //! mcp       the endpoints as tools for agents   one message per request or line
 //! activity  recent requests                     for the dashboard, bounded
 //! charging  units and quotas

@@ -1,6 +1,7 @@
 //! Metrics: counters and gauges in the text format of Prometheus.
 
 mod process;
+mod webhooks;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,6 +85,7 @@ pub(crate) struct Metrics {
     pub(crate) log_lines_dropped: Counter,
     pub(crate) generation: Gauge<u64, AtomicU64>,
     pub(crate) index_damaged: Gauge,
+    pub(crate) webhooks: webhooks::WebhookMetrics,
     followed_generation: Gauge<u64, AtomicU64>,
     follow_reported: Gauge<u64, AtomicU64>,
     follow_failing: Gauge,
@@ -134,6 +136,7 @@ impl Metrics {
             log_lines_dropped: Counter::default(),
             generation: Gauge::default(),
             index_damaged: Gauge::default(),
+            webhooks: webhooks::WebhookMetrics::new(),
             followed_generation: Gauge::default(),
             follow_reported: Gauge::default(),
             follow_failing: Gauge::default(),
@@ -165,6 +168,7 @@ impl Metrics {
         self.register_work(registry);
         self.register_following(registry);
         self.register_cluster(registry);
+        self.webhooks.register(registry);
         if let Ok(mut current) = self.registry.lock() {
             *current = all;
         }

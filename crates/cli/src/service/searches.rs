@@ -10,7 +10,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::keys::StateFile;
 use super::webhooks::{
-    ListDeliveries, PauseSearch, ResumeSearch, RotateSecret, WebhookRuleOptions,
+    ListDeliveries, PauseSearch, ResumeSearch, RotateSecret, TestWebhook, WebhookRuleOptions,
 };
 use crate::shown_as::ShownAs;
 use crate::table::TableColumn;
@@ -26,6 +26,7 @@ pub(crate) enum SearchesCommand {
     Pause(PauseSearch),
     Resume(ResumeSearch),
     Rotate(RotateSecret),
+    Test(TestWebhook),
     Deliveries(ListDeliveries),
     Delete(DeleteSearch),
 }
@@ -130,6 +131,7 @@ impl SearchesCommand {
             SearchesCommand::Pause(pause) => pause.run(),
             SearchesCommand::Resume(resume) => resume.run(),
             SearchesCommand::Rotate(rotate) => rotate.run(),
+            SearchesCommand::Test(test) => test.run(),
             SearchesCommand::Deliveries(list) => list.run(),
             SearchesCommand::Delete(delete) => delete.run(),
         }

@@ -31,6 +31,7 @@ use super::sql_listener::SqlOptions;
 use super::values::{
     parse_concurrent, parse_host_name, parse_number, parse_seconds, parse_short_seconds,
 };
+use super::webhooks::WebhookDeliveryOptions;
 #[cfg(feature = "cluster")]
 use crate::cluster::{ClusterOptions, StartedNode};
 use crate::{Failure, source, stderr};
@@ -82,6 +83,8 @@ pub(crate) struct Serve {
     /// How it is logged: text for people, or JSON lines; by default text on a terminal, JSON elsewhere
     #[arg(long, value_enum, default_value_t = LogFormat::Auto, env = "SIGNALDEX_LOG_FORMAT")]
     log_format: LogFormat,
+    #[command(flatten)]
+    webhooks: WebhookDeliveryOptions,
     #[command(flatten)]
     bounds: Bounds,
 }
@@ -290,6 +293,8 @@ impl Serve {
         let _follower = replica
             .map(|replica| replica.follow(service.clone()))
             .transpose()?;
+        // Ends with this function as well, so that another process takes over at once.
+        let _webhooks = self.webhooks.start(&service)?;
         let server = Server::new(service.clone(), self.bounds.server_limits())
             .hurry(signalled(signals.clone(), 2));
         let admin = Admin::new(service, self.admin.settings(address));

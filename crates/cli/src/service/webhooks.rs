@@ -3,11 +3,16 @@
 use std::io::Write;
 
 use serde_json::json;
-use signaldex_server::webhooks::{AddressRange, WebhookRules, WebhookUrl};
+use signaldex_server::Service;
+use signaldex_server::webhooks::{
+    AddressRange, RetryPauses, WebhookDelivery, WebhookOptions, WebhookRules, WebhookUrl, send_test,
+};
 use time::Duration;
 
+use super::blocking::block_on;
 use super::keys::{StateFile, parse_overlap};
 use super::searches::no_search;
+use super::values::parse_concurrent;
 use crate::{Failure, source};
 
 /// Which webhooks are permitted.
@@ -58,6 +63,34 @@ pub(crate) struct RotateSecret {
     /// How long events are signed with the old secret as well: a number of s, m, h or d, at most 30d
     #[arg(long, value_name = "TIME", default_value = "24h", value_parser = parse_overlap)]
     overlap: Duration,
+}
+
+/// Send an event without matches to a webhook, and print what it answers; exit status 1 unless that accepts it
+#[derive(Debug, clap::Args)]
+pub(crate) struct TestWebhook {
+    #[command(flatten)]
+    state: StateFile,
+    /// The id that `create` printed
+    id: String,
+    #[command(flatten)]
+    rules: WebhookRuleOptions,
+}
+
+/// How `serve` delivers to webhooks.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Webhooks")]
+pub(crate) struct WebhookDeliveryOptions {
+    /// Deliver to no webhook; another process that shares the state may
+    #[arg(long, env = "SIGNALDEX_NO_WEBHOOKS")]
+    no_webhooks: bool,
+    #[command(flatten)]
+    rules: WebhookRuleOptions,
+    /// Pauses between the attempts to deliver an event: numbers of s, m or h; after the last, the webhook is disabled
+    #[arg(long, value_name = "TIMES", default_value = "5s,5m,30m,2h,5h,10h,14h,20h,24h", value_parser = parse_pauses, env = "SIGNALDEX_WEBHOOK_PAUSES")]
+    webhook_pauses: RetryPauses,
+    /// Maximum number of concurrent attempts: 4 a host, and half of them for endpoints whose last attempt was accepted
+    #[arg(long, value_name = "N", default_value_t = WebhookOptions::default().concurrency, value_parser = parse_concurrent(), env = "SIGNALDEX_WEBHOOK_CONCURRENCY")]
+    webhook_concurrency: usize,
 }
 
 /// List the last attempts to deliver, newest first: at most 100 of the last 7 days
@@ -116,6 +149,42 @@ impl RotateSecret {
     }
 }
 
+impl TestWebhook {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let state = self.state.open_existing()?;
+        let answer = block_on(send_test(&state, &self.id, self.rules.rules()))?;
+        let answer = answer.ok_or_else(|| no_webhook(&self.id))?;
+        let printed = json!({
+            "status": answer.status,
+            "reason": answer.reason,
+            "milliseconds": answer.milliseconds,
+            "answer": String::from_utf8_lossy(&answer.body),
+        });
+        writeln!(std::io::stdout(), "{printed}")?;
+        match answer.status {
+            Some(200..=299) => Ok(()),
+            Some(status) => {
+                Err(format!("the webhook answered {status}; only 2xx accepts an event").into())
+            }
+            None => Err("the webhook did not answer".into()),
+        }
+    }
+}
+
+impl WebhookDeliveryOptions {
+    /// Delivers until the guard is dropped, unless that is switched off or the index is elsewhere.
+    pub(super) fn start(&self, service: &Service) -> Result<Option<WebhookDelivery>, Failure> {
+        if self.no_webhooks {
+            return Ok(None);
+        }
+        let mut options = WebhookOptions::default();
+        options.rules = self.rules.rules();
+        options.pauses.clone_from(&self.webhook_pauses);
+        options.concurrency = self.webhook_concurrency;
+        Ok(service.deliver_webhooks(options)?)
+    }
+}
+
 impl ListDeliveries {
     pub(super) fn run(self) -> Result<(), Failure> {
         let state = self.state.open_existing()?;
@@ -124,6 +193,11 @@ impl ListDeliveries {
         }
         source::print_json(&state.deliveries(&self.id)?)
     }
+}
+
+fn parse_pauses(text: &str) -> Result<RetryPauses, String> {
+    RetryPauses::parse(text)
+        .ok_or_else(|| "times such as 5s,5m,2h are needed: 1 to 32, each of 1s to 24h".to_owned())
 }
 
 fn no_webhook(id: &str) -> Failure {

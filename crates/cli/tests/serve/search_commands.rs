@@ -1,10 +1,17 @@
 //! `searches` over a state file: what it prints, and what it refuses.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::program::{json, run};
+use crate::program::{json, run, serve};
+
+/// The longest that an event may take.
+const WAIT: Duration = Duration::from_secs(20);
 
 fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
@@ -133,4 +140,120 @@ fn a_webhook_is_saved_moved_paused_and_rotated() {
     assert!(refusal(&state, &["searches", "resume", id, "--from", "now"], 1).contains("start one"));
     assert!(refusal(&state, &["searches", "pause", "srch_none"], 1).contains("with a webhook"));
     assert!(refusal(&state, &["searches", "deliveries", "srch_none"], 1).contains("searches list"));
+}
+
+/// Answers one status to every POST, and sends the head and the body of each.
+fn receiver(status: &'static str) -> (String, Receiver<(String, Value)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let url = format!("http://{}/in", listener.local_addr().expect("an address"));
+    let (sender, received) = channel();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = BufReader::new(connection.expect("a connection"));
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                connection.read_line(&mut head).expect("a line");
+            }
+            let length = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: "));
+            let mut body = vec![0; length.expect("a length").parse().expect("a number")];
+            connection.read_exact(&mut body).expect("a body");
+            let answer =
+                format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok");
+            let _ = connection.get_mut().write_all(answer.as_bytes());
+            let body = serde_json::from_slice(&body).expect("JSON");
+            if sender.send((head, body)).is_err() {
+                return;
+            }
+        }
+    });
+    (url, received)
+}
+
+const PERMITTED: [&str; 3] = ["--webhook-http", "--webhook-allow", "127.0.0.0/8"];
+
+#[test]
+fn serve_delivers_to_webhooks_and_test_tries_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let key = json(&run(&state, &["keys", "create", "--name", "mine"]));
+    let (url, received) = receiver("200 OK");
+    let create = |name: &str, url: &str| {
+        let key = text(&key["id"]);
+        let arguments = [
+            "searches",
+            "create",
+            "--key",
+            key,
+            "--name",
+            name,
+            "--query",
+            "q=robotics",
+            "--since",
+            "start",
+            "--webhook",
+            url,
+        ];
+        let created = json(&run(&state, &[&arguments[..], &PERMITTED].concat()));
+        text(&created["id"]).to_owned()
+    };
+    let id = create("robots", &url);
+    let tried = json(&run(
+        &state,
+        &[&["searches", "test", &id][..], &PERMITTED].concat(),
+    ));
+    assert_eq!(
+        (&tried["status"], &tried["answer"]),
+        (&json!(200), &json!("ok"))
+    );
+    let (head, body) = received.recv_timeout(WAIT).expect("an event");
+    assert!(head.starts_with("POST /in HTTP/1.1\r\n") && head.contains("webhook-signature: v1,"));
+    assert_eq!(
+        (&body["type"], &body["data"]["matches"]),
+        (&json!("search.test"), &json!([]))
+    );
+    let not_permitted = refusal(&state, &["searches", "test", &id], 1);
+    assert!(not_permitted.contains("did not answer"), "{not_permitted}");
+    let (failing, _) = receiver("500 No");
+    let failing = create("failing", &failing);
+    let refused = refusal(
+        &state,
+        &[&["searches", "test", &failing][..], &PERMITTED].concat(),
+        1,
+    );
+    assert!(refused.contains("answered 500"), "{refused}");
+    let (mut service, _address, _errors) = serve(&state, &PERMITTED);
+    let (_, body) = received.recv_timeout(WAIT).expect("an event");
+    let matches = body["data"]["matches"].as_array().expect("matches");
+    assert_eq!(
+        (&body["type"], matches.len()),
+        (&json!("search.matched"), 33)
+    );
+    let show = || json(&run(&state, &["searches", "show", &id]));
+    let until = Instant::now() + WAIT;
+    while show()["lastDeliveredAt"].is_null() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(
+        (&show()["status"], &show()["pending"]),
+        (&json!("active"), &json!(0))
+    );
+    let log = json(&run(&state, &["searches", "deliveries", &id]));
+    assert_eq!(
+        (&log[0]["status"], &log[0]["attempt"], &log[0]["matches"]),
+        (&json!(200), &json!(1), &json!(33))
+    );
+    while json(&run(&state, &["searches", "show", &failing]))["status"] != "failing"
+        && Instant::now() < until
+    {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let shown = json(&run(&state, &["searches", "show", &failing]));
+    assert_eq!(
+        (&shown["status"], &shown["pending"]),
+        (&json!("failing"), &json!(33))
+    );
+    service.kill().expect("killed");
+    service.wait().expect("gone");
 }

@@ -287,7 +287,7 @@ const SAVED_SEARCH: &[Field] = &[
     field(
         "status",
         Text,
-        "`active` while matches can be pulled. More statuses may be added.",
+        "`active` while matches can be pulled or are delivered; of a search with a webhook also `paused`, `failing`, `disabled`, `quota`, `key_ended` or `expired`. More statuses may be added.",
         "\"active\"",
     ),
 ];

@@ -22,7 +22,7 @@ use super::outcome::{ChargeError, ChargeOutcome, Charged};
 use super::pace::{Arrival, Arrivals};
 use super::turn::Turn;
 use super::usage_store::UsageBatch;
-use super::{ExportCharge, KeptLimits, NewReplay};
+use super::{ExportCharge, KeptLimits, NewBatch, NewReplay};
 use crate::metering::{Counter, Month};
 
 /// Expired answers that a commit removes in addition to twice as many as it adds, so that removal always
@@ -54,6 +54,7 @@ pub(crate) struct Charge {
 pub(crate) enum KeptContent {
     Answer(NewReplay),
     Export(ExportCharge),
+    Batch(NewBatch),
 }
 
 /// The outcome for a request, which is under way again until it has received it.
@@ -353,7 +354,9 @@ impl<'t> Recording<'t> {
                 Ok(unpaid) => (unpaid.len() as u64, unpaid),
                 Err(error) => return Ok(Err(error)),
             },
-            Some(KeptContent::Answer(_)) | None => (charge.units, Vec::new()),
+            Some(KeptContent::Answer(_) | KeptContent::Batch(_)) | None => {
+                (charge.units, Vec::new())
+            }
         };
         if let Some(left) = left.filter(|left| units > *left) {
             return Ok(Err(ChargeError::QuotaExceeded { left }));
@@ -364,6 +367,7 @@ impl<'t> Recording<'t> {
             Some(KeptContent::Answer(answer)) => {
                 answer.store(transaction, kept, charge.key, now)?
             }
+            Some(KeptContent::Batch(batch)) => batch.store(transaction)?,
             None => Ok(()),
         };
         Ok(stored.map(|()| units))
@@ -376,6 +380,7 @@ impl KeptContent {
         match self {
             KeptContent::Answer(answer) => answer.bytes(),
             KeptContent::Export(export) => export.bytes_max(),
+            KeptContent::Batch(_) => 0,
         }
     }
 }

@@ -28,6 +28,7 @@ mod tables;
 mod turn;
 mod upgrade;
 mod usage_store;
+mod webhook_queue;
 mod webhook_schema;
 mod webhook_store;
 mod writer;
@@ -54,6 +55,9 @@ pub(crate) use pace::Arrival;
 pub(crate) use readers::{NotRead, Readers};
 pub(crate) use replay_store::{NewReplay, StoredReplay};
 pub(crate) use usage_store::KeyUsage;
+pub(crate) use webhook_queue::{
+    BatchIds, DueSearch, DueWork, FeedMove, NewBatch, StoredBatch, TurnEnd, WatchedSearch,
+};
 pub(crate) use writer::ChargeWriter;
 
 use crate::keys::KeyHash;

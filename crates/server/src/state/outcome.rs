@@ -16,6 +16,8 @@ pub(crate) enum ChargeError {
     QuotaExceeded { left: u64 },
     /// Another process has answered under this idempotency key.
     NameTaken,
+    /// The search of the batch has moved on meanwhile.
+    BatchTaken,
     /// There is no room to keep the answer, or the ids of the export, under the idempotency key.
     KeptFull(KeptFull),
     /// Too many charges are waiting.

@@ -4,16 +4,26 @@
 //! a name each time that it has resolved it.
 
 mod address;
+mod client;
 mod connect;
+mod deliver;
+mod event;
 mod network;
+mod process;
 mod record;
 mod schedule;
 mod signature;
+mod slots;
+mod try_out;
+mod watch;
 mod webhook_url;
 
 pub use address::is_public;
+pub use deliver::WebhookOptions;
 pub use network::{AddressRange, ParseRangeError};
+pub use process::WebhookDelivery;
 pub use record::{DeliveryAttempt, SearchStatus, WebhookRecord};
 pub use schedule::{AfterAttempt, RetryPauses};
 pub use signature::{WebhookSecret, signatures};
+pub use try_out::{TestAnswer, send_test};
 pub use webhook_url::{InvalidWebhook, WebhookRules, WebhookUrl};

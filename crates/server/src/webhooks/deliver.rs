@@ -1,0 +1,256 @@
+//! The deliverer: it follows the index, gives each search with matches its turn, and sends what is charged.
+//!
+//! Invariants:
+//! - Only the holder of the lease begins turns. An attempt that outlives the lease may meet another of the same event.
+//! - Everything that has to survive a crash is in the state before it has an effect (`state::webhook_queue`): matches are
+//!   charged before the first attempt, and an event is sent again until its end is recorded.
+//! - What a key sees is judged at each attempt.
+
+mod turn;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::{JoinSet, spawn_blocking};
+
+use super::client::WebhookClient;
+use super::slots::AttemptSlots;
+use super::watch::WatchedSearches;
+use super::{RetryPauses, WebhookRules};
+use crate::keys::random_text;
+use crate::service::{Service, ServiceCore};
+use crate::state::{DueSearch, FeedMove, StateError};
+use signaldex::{Index, Position, PositionError};
+
+/// How long a lease lasts, in milliseconds.
+const LEASE_TIME: i64 = 15_000;
+/// How much of it is left when it is renewed.
+const LEASE_RENEWED_AT: i64 = 10_000;
+/// Attempts under way by default.
+const CONCURRENCY: usize = 64;
+/// The pause after a turn that could not be recorded.
+const FAILURE_PAUSE: Duration = Duration::from_secs(1);
+
+/// How webhooks are delivered.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WebhookOptions {
+    /// Which URLs and addresses are asked.
+    pub rules: WebhookRules,
+    /// The pauses between the attempts of an event.
+    pub pauses: RetryPauses,
+    /// Attempts under way: in all, at most 4 for each host, and at most half for endpoints whose last attempt was not accepted.
+    pub concurrency: usize,
+}
+
+impl Default for WebhookOptions {
+    fn default() -> WebhookOptions {
+        WebhookOptions {
+            rules: WebhookRules::default(),
+            pauses: RetryPauses::default(),
+            concurrency: CONCURRENCY,
+        }
+    }
+}
+
+/// What delivers for one process.
+pub(super) struct Deliverer {
+    service: Arc<ServiceCore>,
+    index: Index,
+    client: WebhookClient,
+    pauses: RetryPauses,
+    /// The name of this process in the lease.
+    holder: String,
+    /// Until when the lease is held, in milliseconds since 1970.
+    held_until: Mutex<i64>,
+    slots: Mutex<AttemptSlots>,
+    watched: Mutex<WatchedSearches>,
+    /// The last error, so that it is logged once.
+    error: Mutex<Option<String>>,
+    /// Told when a turn has ended.
+    pub(super) freed: Notify,
+}
+
+impl Deliverer {
+    /// A deliverer of a service; `None` if its index is not in this process.
+    ///
+    /// # Errors
+    /// There is no TLS, or there are no random bytes.
+    pub(super) fn new(
+        service: &Service,
+        options: WebhookOptions,
+    ) -> Result<Option<Arc<Deliverer>>, StateError> {
+        let client = WebhookClient::new(options.rules)?;
+        let service = Arc::clone(&service.0);
+        let Some(index) = service.corpus.for_operator().index().cloned() else {
+            return Ok(None);
+        };
+        Ok(Some(Arc::new(Deliverer {
+            service,
+            index,
+            client,
+            pauses: options.pauses,
+            holder: random_text::<12>()?,
+            held_until: Mutex::new(0),
+            slots: Mutex::new(AttemptSlots::new(options.concurrency)),
+            watched: Mutex::new(WatchedSearches::none()),
+            error: Mutex::default(),
+            freed: Notify::new(),
+        })))
+    }
+
+    /// Follows the index, and begins the turns of the searches that are due and have a slot.
+    pub(super) async fn step(self: &Arc<Self>, turns: &mut JoinSet<()>) {
+        // Those that have ended need nothing more.
+        while turns.try_join_next().is_some() {}
+        let deliverer = Arc::clone(self);
+        let due = spawn_blocking(move || deliverer.due()).await;
+        let due = due.unwrap_or_else(|_| Err("looking for due searches has failed".to_owned()));
+        self.report(due.as_ref().err());
+        for due in due.unwrap_or_default() {
+            let deliverer = Arc::clone(self);
+            turns.spawn(async move {
+                if let Err(error) = deliverer.turn(due.search).await {
+                    deliverer.report(Some(&error));
+                    tokio::time::sleep(FAILURE_PAUSE).await;
+                }
+                lock(&deliverer.slots).release(due.search);
+                deliverer.freed.notify_one();
+            });
+        }
+    }
+
+    /// The searches whose turns begin now; none without the lease. Blocks.
+    fn due(&self) -> Result<Vec<DueSearch>, String> {
+        let metrics = &self.service.metrics.webhooks;
+        let has_lease = self.watch()? && self.hold_lease().map_err(shown)?;
+        metrics.is_sending.set(has_lease.into());
+        let mut found = Vec::new();
+        if has_lease {
+            self.service.begin_searches().map_err(shown)?;
+            self.follow_feed()?;
+            let mut slots = lock(&self.slots);
+            let take = |due: DueSearch| {
+                if slots.take(&due) {
+                    found.push(due);
+                }
+                !slots.is_full()
+            };
+            self.service.state.due_webhooks(take).map_err(shown)?;
+        }
+        let under_way = lock(&self.slots).count();
+        metrics
+            .under_way
+            .set(i64::try_from(under_way).unwrap_or(i64::MAX));
+        Ok(found)
+    }
+
+    /// Reads the searches again if they have changed. Returns whether there are any: without one, nothing is written.
+    fn watch(&self) -> Result<bool, String> {
+        let changes = self.service.state.webhook_changes().map_err(shown)?;
+        let mut watched = lock(&self.watched);
+        if watched.changes != changes {
+            let (snapshot, today) = (self.index.snapshot(), self.service.today());
+            let read = WatchedSearches::read(&self.service.state, &snapshot, today);
+            *watched = read.map_err(shown)?.map_err(shown)?;
+        }
+        Ok(!watched.is_empty())
+    }
+
+    /// Takes or renews the lease. Returns whether it is held.
+    fn hold_lease(&self) -> Result<bool, StateError> {
+        let now = self.now();
+        let mut until = lock(&self.held_until);
+        if *until - now > LEASE_RENEWED_AT && *until - now <= LEASE_TIME {
+            return Ok(true);
+        }
+        let is_held = self
+            .service
+            .state
+            .take_webhook_lease(&self.holder, LEASE_TIME)?;
+        *until = if is_held { now + LEASE_TIME } else { 0 };
+        Ok(is_held)
+    }
+
+    /// Whether the lease is still held.
+    fn has_lease(&self) -> bool {
+        *lock(&self.held_until) > self.now()
+    }
+
+    /// Moves the position of the feed to the present snapshot, once the searches that its changes may match have their turn.
+    fn follow_feed(&self) -> Result<(), String> {
+        let (snapshot, today) = (self.index.snapshot(), self.service.today());
+        let (from, has_current) = self.service.state.webhook_feed().map_err(shown)?;
+        let to = snapshot.position().to_string();
+        if from.as_deref() == Some(to.as_str()) {
+            return Ok(());
+        }
+        let watched = lock(&self.watched);
+        let since = from.as_deref().filter(|_| has_current).map(Position::parse);
+        let concerned = match since.transpose().map_err(shown)? {
+            None => None,
+            Some(since) => match watched.concerned(&snapshot, &since, today).map_err(shown)? {
+                Ok(concerned) => Some(concerned),
+                // This process follows another that is ahead of it.
+                Err(PositionError::Ahead) => return Ok(()),
+                Err(error) => {
+                    let from = from.unwrap_or_default();
+                    tracing::warn!(%error, "the position of webhooks is forgotten; their searches are expired");
+                    let restarted = self.service.state.restart_webhook_feed(&from, &to);
+                    return restarted.map_err(shown);
+                }
+            },
+        };
+        let by = FeedMove {
+            changes: watched.changes,
+            from: from.as_deref(),
+            to: &to,
+            matched: concerned.as_deref(),
+            at: self.service.state.now(),
+        };
+        // If searches have changed meanwhile, the next step does it.
+        self.service.state.move_webhook_feed(&by).map_err(shown)?;
+        Ok(())
+    }
+
+    /// Gives the lease back. Blocks.
+    pub(super) fn leave(&self) {
+        if self.has_lease()
+            && let Err(error) = self.service.state.drop_webhook_lease(&self.holder)
+        {
+            tracing::warn!(
+                error = format_args!("{error:#}"),
+                "the lease of webhooks ends by itself"
+            );
+        }
+    }
+
+    /// Milliseconds since 1970.
+    fn now(&self) -> i64 {
+        i64::try_from(self.service.state.now().unix_timestamp_nanos() / 1_000_000)
+            .unwrap_or(i64::MAX)
+    }
+
+    /// Logs why webhooks are not delivered, once for each reason.
+    fn report(&self, error: Option<&String>) {
+        let mut reported = lock(&self.error);
+        if let Some(error) = error
+            && reported.as_ref() != Some(error)
+        {
+            tracing::error!(%error, "webhooks are not delivered");
+        }
+        *reported = error.cloned();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn shown(error: impl std::fmt::Display) -> String {
+    format!("{error:#}")
+}
+
+#[cfg(test)]
+mod tests;
