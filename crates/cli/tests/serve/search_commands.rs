@@ -3,12 +3,16 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use crate::program::{json, run, serve};
+use crate::program::{json, program, run, serve};
 
 /// The longest that an event may take.
 const WAIT: Duration = Duration::from_secs(20);
@@ -142,33 +146,58 @@ fn a_webhook_is_saved_moved_paused_and_rotated() {
     assert!(refusal(&state, &["searches", "deliveries", "srch_none"], 1).contains("searches list"));
 }
 
+/// A connection to a receiver, with TLS or without.
+trait Connection: Read + Write {}
+impl<C: Read + Write> Connection for C {}
+
 /// Answers one status to every POST, and sends the head and the body of each.
-fn receiver(status: &'static str) -> (String, Receiver<(String, Value)>) {
+fn receiver(
+    status: &'static str,
+    tls: Option<Arc<ServerConfig>>,
+) -> (String, Receiver<(String, Value)>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
-    let url = format!("http://{}/in", listener.local_addr().expect("an address"));
+    let address = listener.local_addr().expect("an address");
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let (sender, received) = channel();
     std::thread::spawn(move || {
-        for connection in listener.incoming() {
-            let mut connection = BufReader::new(connection.expect("a connection"));
-            let mut head = String::new();
-            while !head.ends_with("\r\n\r\n") {
-                connection.read_line(&mut head).expect("a line");
-            }
-            let length = head
-                .lines()
-                .find_map(|line| line.strip_prefix("content-length: "));
-            let mut body = vec![0; length.expect("a length").parse().expect("a number")];
-            connection.read_exact(&mut body).expect("a body");
-            let answer =
-                format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok");
-            let _ = connection.get_mut().write_all(answer.as_bytes());
-            let body = serde_json::from_slice(&body).expect("JSON");
-            if sender.send((head, body)).is_err() {
+        for stream in listener.incoming() {
+            let stream = stream.expect("a connection");
+            let connection: Box<dyn Connection> = match &tls {
+                None => Box::new(stream),
+                Some(tls) => {
+                    let server = ServerConnection::new(Arc::clone(tls)).expect("TLS");
+                    Box::new(StreamOwned::new(server, stream))
+                }
+            };
+            if let Some(event) = answer(connection, status)
+                && sender.send(event).is_err()
+            {
                 return;
             }
         }
     });
-    (url, received)
+    (format!("{scheme}://{address}/in"), received)
+}
+
+/// Answers one request, and returns its head and its body; `None` if there is none.
+fn answer(connection: Box<dyn Connection>, status: &str) -> Option<(String, Value)> {
+    let mut connection = BufReader::new(connection);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        connection
+            .read_line(&mut head)
+            .ok()
+            .filter(|&read| read > 0)?;
+    }
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length?.parse().ok()?];
+    connection.read_exact(&mut body).ok()?;
+    let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok");
+    let _ = connection.get_mut().write_all(answer.as_bytes());
+    let _ = connection.get_mut().flush();
+    Some((head, serde_json::from_slice(&body).expect("JSON")))
 }
 
 const PERMITTED: [&str; 3] = ["--webhook-http", "--webhook-allow", "127.0.0.0/8"];
@@ -178,7 +207,7 @@ fn serve_delivers_to_webhooks_and_test_tries_one() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = directory.path().join("state.db");
     let key = json(&run(&state, &["keys", "create", "--name", "mine"]));
-    let (url, received) = receiver("200 OK");
+    let (url, received) = receiver("200 OK", None);
     let create = |name: &str, url: &str| {
         let key = text(&key["id"]);
         let arguments = [
@@ -215,7 +244,7 @@ fn serve_delivers_to_webhooks_and_test_tries_one() {
     );
     let not_permitted = refusal(&state, &["searches", "test", &id], 1);
     assert!(not_permitted.contains("did not answer"), "{not_permitted}");
-    let (failing, _) = receiver("500 No");
+    let (failing, _) = receiver("500 No", None);
     let failing = create("failing", &failing);
     let refused = refusal(
         &state,
@@ -223,7 +252,7 @@ fn serve_delivers_to_webhooks_and_test_tries_one() {
         1,
     );
     assert!(refused.contains("answered 500"), "{refused}");
-    let (mut service, _address, _errors) = serve(&state, &PERMITTED);
+    let (mut service, _address, _errors) = serve(&state, &[&["@sample"][..], &PERMITTED].concat());
     let (_, body) = received.recv_timeout(WAIT).expect("an event");
     let matches = body["data"]["matches"].as_array().expect("matches");
     assert_eq!(
@@ -256,4 +285,61 @@ fn serve_delivers_to_webhooks_and_test_tries_one() {
     );
     service.kill().expect("killed");
     service.wait().expect("gone");
+}
+
+#[test]
+fn the_certificate_of_a_webhook_is_checked_against_the_roots_of_the_system() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let key = json(&run(&state, &["keys", "create", "--name", "mine"]));
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    let roots = directory.path().join("roots.pem");
+    std::fs::write(&roots, made.cert.pem()).expect("written");
+    let secret = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("TLS")
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], secret);
+    let (url, received) = receiver("200 OK", Some(Arc::new(config.expect("a certificate"))));
+    let create = [
+        "searches",
+        "create",
+        "--key",
+        text(&key["id"]),
+        "--name",
+        "hook",
+        "--query",
+        "q=a",
+    ];
+    let permitted = &PERMITTED[1..];
+    let created = json(&run(
+        &state,
+        &[&create[..], &["--webhook", &url], permitted].concat(),
+    ));
+    let test = |roots: Option<&Path>| {
+        let mut command = program();
+        command
+            .args(["searches", "test", text(&created["id"])])
+            .args(permitted);
+        command
+            .arg("--state")
+            .arg(&state)
+            .envs(roots.map(|roots| ("SSL_CERT_FILE", roots)));
+        command.output().expect("the program runs")
+    };
+    let unknown = test(None);
+    let printed: Value = serde_json::from_slice(&unknown.stdout).expect("JSON");
+    assert_eq!(
+        (unknown.status.code(), &printed["status"]),
+        (Some(1), &Value::Null)
+    );
+    assert!(
+        text(&printed["reason"]).contains("certificate"),
+        "{printed}"
+    );
+    let known = json(&test(Some(&roots)));
+    assert_eq!(known["status"], 200);
+    let (head, _) = received.recv_timeout(WAIT).expect("an event");
+    assert!(head.contains("webhook-id: msg_"));
 }

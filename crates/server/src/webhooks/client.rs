@@ -3,6 +3,8 @@
 //! It has no proxy, no cookies and no redirects, because it has none to switch off.
 
 use std::error::Error as _;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,16 +19,18 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 use tokio::time::timeout;
 
-use super::connect::{GuardedConnector, NotConnected, Resolve, SystemResolver};
+use super::connect::{GuardedConnector, NotConnected, SystemResolver};
 use super::{WebhookRules, WebhookUrl};
 use crate::state::StateError;
 
 /// How long an attempt may take.
 const ATTEMPT_TIME: Duration = Duration::from_secs(15);
+/// How long the first bytes after its head may take.
+const BODY_TIME: Duration = Duration::from_secs(1);
 /// Bytes of an answer that are read.
 const ANSWER_BYTES: usize = 256;
-/// Bytes of the head of an answer: hyper's minimum.
-const HEAD_BYTES: usize = 8_192;
+/// Bytes of the head of an answer.
+const HEAD_BYTES: usize = 32 << 10;
 /// Characters of a reason that are kept.
 const REASON_CHARACTERS: usize = 200;
 
@@ -55,14 +59,8 @@ impl WebhookClient {
     /// # Errors
     /// The protocols of TLS are not available.
     pub(super) fn new(rules: WebhookRules) -> Result<WebhookClient, StateError> {
-        WebhookClient::with_resolver(rules, Arc::new(SystemResolver))
-    }
-
-    pub(super) fn with_resolver(
-        rules: WebhookRules,
-        resolver: Arc<dyn Resolve>,
-    ) -> Result<WebhookClient, StateError> {
         let rules = Arc::new(rules);
+        let resolver = Arc::new(SystemResolver);
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls()?)
             .https_or_http()
@@ -84,44 +82,44 @@ impl WebhookClient {
         body: Vec<u8>,
     ) -> AttemptAnswer {
         let started = Instant::now();
-        // A URL that was saved under other rules may be refused by these.
-        let answered = match WebhookUrl::parse(url.as_str(), &self.rules) {
-            Ok(_) => timeout(ATTEMPT_TIME, self.post(url, headers, body)).await,
-            Err(error) => Ok(AttemptAnswer::of_reason(error.to_string())),
-        };
-        let no_answer = |_| {
-            let seconds = ATTEMPT_TIME.as_secs();
-            AttemptAnswer::of_reason(format!("no answer in {seconds} s"))
-        };
-        let answered = answered.unwrap_or_else(no_answer);
+        let answer = self.answer(url, headers, body).await;
         AttemptAnswer {
             time: started.elapsed(),
-            ..answered
+            ..answer.unwrap_or_else(AttemptAnswer::of_reason)
         }
     }
 
-    async fn post(&self, url: &WebhookUrl, headers: HeaderMap, body: Vec<u8>) -> AttemptAnswer {
-        let Ok(uri) = url.as_str().parse::<Uri>() else {
-            return AttemptAnswer::of_reason("the URL cannot be asked".to_owned());
-        };
+    /// The answer to a body.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    async fn answer(
+        &self,
+        url: &WebhookUrl,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<AttemptAnswer, String> {
+        // A URL that was saved under other rules may be refused by these.
+        let url =
+            WebhookUrl::parse(url.as_str(), &self.rules).map_err(|error| error.to_string())?;
+        let uri = url.as_str().parse::<Uri>();
         let mut request = Request::new(Body::from(body));
-        (
-            *request.method_mut(),
-            *request.uri_mut(),
-            *request.headers_mut(),
-        ) = (Method::POST, uri, headers);
-        match self.client.request(request).await {
-            Ok(response) => {
-                let (parts, body) = response.into_parts();
-                AttemptAnswer {
-                    status: Some(parts.status.as_u16()),
-                    retry_after: retry_after(&parts.headers, OffsetDateTime::now_utc()),
-                    body: first_bytes(Body::new(body)).await,
-                    ..AttemptAnswer::default()
-                }
-            }
-            Err(error) => AttemptAnswer::of_reason(reason(&error)),
-        }
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = uri.map_err(|_| "the URL cannot be asked".to_owned())?;
+        *request.headers_mut() = headers;
+        let response = timeout(ATTEMPT_TIME, self.client.request(request)).await;
+        let response =
+            response.map_err(|_| format!("no answer in {} s", ATTEMPT_TIME.as_secs()))?;
+        let (parts, rest) = response.map_err(|error| reason(&error))?.into_parts();
+        let mut body = Vec::new();
+        // The status has decided, however the rest ends.
+        let _ = timeout(BODY_TIME, read_first(Body::new(rest), &mut body)).await;
+        Ok(AttemptAnswer {
+            status: Some(parts.status.as_u16()),
+            retry_after: retry_after(&parts.headers, OffsetDateTime::now_utc()),
+            body,
+            ..AttemptAnswer::default()
+        })
     }
 }
 
@@ -147,13 +145,10 @@ fn tls() -> Result<ClientConfig, StateError> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// The first bytes of an answer. What breaks off is not missed: the status was accepted or not.
-async fn first_bytes(mut body: Body) -> Vec<u8> {
-    let mut bytes = Vec::new();
+/// Reads the first bytes of an answer.
+async fn read_first(mut body: Body, bytes: &mut Vec<u8>) {
     while bytes.len() < ANSWER_BYTES {
-        let frame = std::future::poll_fn(|context| {
-            HttpBody::poll_frame(std::pin::Pin::new(&mut body), context)
-        });
+        let frame = poll_fn(|context| HttpBody::poll_frame(Pin::new(&mut body), context));
         let Some(Ok(frame)) = frame.await else {
             break;
         };
@@ -162,7 +157,6 @@ async fn first_bytes(mut body: Body) -> Vec<u8> {
             bytes.extend_from_slice(&data[..data.len().min(room)]);
         }
     }
-    bytes
 }
 
 /// How long an answer asks to wait, in seconds or until a date.

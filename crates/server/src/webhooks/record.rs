@@ -78,6 +78,12 @@ impl SearchStatus {
     ];
 
     /// The name of the status in the API, on the command line and in the state.
+    ///
+    /// ```
+    /// use signaldex_server::webhooks::SearchStatus;
+    ///
+    /// assert_eq!(SearchStatus::KeyEnded.as_str(), "key_ended");
+    /// ```
     pub const fn as_str(self) -> &'static str {
         match self {
             SearchStatus::Active => "active",

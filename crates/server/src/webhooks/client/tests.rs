@@ -61,6 +61,16 @@ async fn the_status_counts_and_the_first_bytes_are_kept() {
 }
 
 #[tokio::test]
+async fn a_body_that_never_comes_changes_no_status() {
+    let address = receiver(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nok".to_vec()).await;
+    let answered = ask(rules(), &format!("http://{address}/")).await;
+    assert_eq!(
+        (answered.status, answered.body),
+        (Some(200), b"ok".to_vec())
+    );
+}
+
+#[tokio::test]
 async fn a_head_without_end_is_no_answer() {
     let head = [b"HTTP/1.1 200 OK\r\nx: ".as_slice(), &[b'a'; 100_000]].concat();
     let address = receiver(head).await;

@@ -55,7 +55,7 @@ impl Deliverer {
             if let Err(end) = self.charge_next(&work, &key).await? {
                 return self.end(work, None, end).await;
             }
-            // It has a batch now, unless somebody has changed it.
+            // It has a batch now, unless it was changed meanwhile.
             match self.work(number).await? {
                 Some(charged) => work = charged,
                 None => return Ok(()),
