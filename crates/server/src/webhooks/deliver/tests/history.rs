@@ -155,3 +155,23 @@ async fn each_match_arrives_with_one_id_and_is_charged_once_whatever_fails() {
         history(seed).await;
     }
 }
+
+#[tokio::test]
+async fn two_processes_that_both_take_themselves_for_the_sender_charge_a_match_once() {
+    let world = World::new().await;
+    world.search(key(), "", |_| {});
+    record_batches(&world);
+    let (mut first, second) = (world.process(), world.process());
+    first.settle().await;
+    *lock(&second.deliverer.held_until) = i64::MAX;
+    for id in 1..=20 {
+        world.commit(&[(id, "Acme hires")], &[]);
+        first.deliverer.follow_feed().expect("a position");
+        let (one, other) = tokio::join!(first.deliverer.turn(1), second.deliverer.turn(1));
+        one.and(other).expect("the state");
+        first.settle().await;
+        assert_eq!((world.charged(), stored_ids(&world).len() as u64), (id, id));
+        let events = world.receiver.take();
+        assert!(!events.is_empty() && events.iter().all(|event| event.id() == events[0].id()));
+    }
+}
