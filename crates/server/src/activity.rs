@@ -1,17 +1,17 @@
-//! Recent activity for the dashboard: counts by day, key, endpoint and status, today's latencies, and
-//! the last requests of each key.
+//! Recent activity for the dashboard: counts, units and times by minute, key, endpoint and status, and the last
+//! requests of each key.
 //!
-//! Counts are kept here until they are recorded in the state. The rest lives only in memory and is
-//! bounded: a fixed number of requests for each of a fixed number of keys.
+//! Counts are kept here until they are recorded in the state. The last requests live only in memory and are
+//! bounded: a fixed number for each of a fixed number of keys.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use time::{Date, UtcDateTime};
+use time::UtcDateTime;
 
-use super::state::{CountedBy, NewRequests};
+use super::state::{CountedBy, NewRequests, SeriesStep};
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +24,8 @@ const KEYS_MAX: usize = 512;
 const QUERY_BYTES_MAX: usize = 512;
 /// How often counts are recorded. A killed process loses at most the counts of one interval.
 const RECORD_INTERVAL: Duration = Duration::from_secs(5);
+/// Counts that are kept by minute while the state cannot be written. More are kept by hour, then by day.
+const BY_MINUTE_MAX: usize = 50_000;
 
 /// An answered request.
 pub(crate) struct Answered<'a> {
@@ -54,12 +56,8 @@ pub(crate) struct RecentRequest {
     pub(crate) query: Option<String>,
 }
 
-/// Latencies of answers with a 2xx status since the start of the day or of the process, whichever is later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TodaysTimes {
-    pub(crate) median: Duration,
-    pub(crate) p99: Duration,
-}
+/// The status of answers that are charged while they are sent: that of exports.
+const SENT_IN_PARTS: u16 = 200;
 
 #[derive(Debug)]
 pub(crate) struct Activity {
@@ -73,20 +71,7 @@ struct KeptRequests {
     unrecorded: HashMap<CountedBy, NewRequests>,
     recorded_at: Instant,
     recent: HashMap<i64, VecDeque<RecentRequest>>,
-    times: Histogram,
 }
-
-/// A histogram of one day with eight buckets per power of two, so each bound is within 9 %.
-#[derive(Debug)]
-struct Histogram {
-    day: Date,
-    counts: Vec<u64>,
-}
-
-/// Buckets per power of two.
-const STEPS: u32 = 8;
-/// Covers 2^32 microseconds, more than an hour.
-const BUCKETS: usize = (STEPS * 32) as usize;
 
 impl Activity {
     pub(crate) fn new(shows_parameters: bool) -> Activity {
@@ -97,7 +82,6 @@ impl Activity {
                 unrecorded: HashMap::new(),
                 recorded_at: Instant::now(),
                 recent: HashMap::new(),
-                times: Histogram::of(Date::MIN),
             }),
         }
     }
@@ -112,9 +96,21 @@ impl Activity {
         self.shows_parameters
     }
 
-    /// Adds units to a recent request while its answer is being sent.
-    pub(crate) fn add_charged(&self, key: i64, request_id: &str, units: u64) {
+    /// Adds units to a request of an endpoint while its answer is being sent.
+    pub(crate) fn add_charged(
+        &self,
+        (key, request_id): (i64, &str),
+        endpoint: &'static str,
+        (units, at): (u64, UtcDateTime),
+    ) {
         let mut kept = self.lock();
+        let by = CountedBy {
+            minute: minute_of(at),
+            key,
+            endpoint,
+            status: SENT_IN_PARTS,
+        };
+        kept.of_kind(by).units += units;
         let recent = kept.recent.get_mut(&key).into_iter().flatten();
         let mut of_request = recent.filter(|request| request.request_id == request_id);
         if let Some(request) = of_request.next() {
@@ -136,22 +132,8 @@ impl Activity {
             query: query
                 .map(|query| query[..query.floor_char_boundary(QUERY_BYTES_MAX)].to_owned()),
         };
-        let by = CountedBy {
-            day: at.date(),
-            key: request.key,
-            endpoint: request.endpoint,
-            status: request.status,
-        };
         let mut kept = self.lock();
-        kept.count(NewRequests {
-            by,
-            requests: 1,
-            last_at: at.unix_timestamp(),
-        });
-        // Refusals take microseconds, and would hide what answers take.
-        if (200..300).contains(&request.status) {
-            kept.times.add(at.date(), request.time);
-        }
+        kept.count(&request);
         kept.keep(request);
     }
 
@@ -173,18 +155,6 @@ impl Activity {
         requests
     }
 
-    /// Today's latencies; `None` if no request succeeded today.
-    pub(crate) fn times_of(&self, today: Date) -> Option<TodaysTimes> {
-        let kept = self.lock();
-        if kept.times.day != today {
-            return None;
-        }
-        Some(TodaysTimes {
-            median: kept.times.quantile(50)?,
-            p99: kept.times.quantile(99)?,
-        })
-    }
-
     pub(crate) fn is_recording_due(&self) -> bool {
         let kept = self.lock();
         !kept.unrecorded.is_empty() && kept.recorded_at.elapsed() >= RECORD_INTERVAL
@@ -202,7 +172,12 @@ impl Activity {
     /// Takes back counts that could not be recorded.
     pub(crate) fn keep(&self, requests: Vec<NewRequests>) {
         let mut kept = self.lock();
-        requests.into_iter().for_each(|new| kept.count(new));
+        requests.into_iter().for_each(|new| kept.merge(new));
+        for step in [SeriesStep::Hour, SeriesStep::Day] {
+            if kept.unrecorded.len() > BY_MINUTE_MAX {
+                kept.coarsen(step);
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, KeptRequests> {
@@ -211,16 +186,40 @@ impl Activity {
 }
 
 impl KeptRequests {
-    fn count(&mut self, new: NewRequests) {
+    fn count(&mut self, request: &RecentRequest) {
+        let counted = self.of_kind(CountedBy {
+            minute: minute_of(request.at),
+            key: request.key,
+            endpoint: request.endpoint,
+            status: request.status,
+        });
+        counted.requests += 1;
+        counted.units += request.charged;
+        counted.last_at = counted.last_at.max(request.at.unix_timestamp());
+        if (200..300).contains(&request.status) {
+            counted.times.add(request.time);
+        }
+    }
+
+    fn of_kind(&mut self, by: CountedBy) -> &mut NewRequests {
+        let new = self.unrecorded.entry(by);
+        new.or_insert_with(|| NewRequests::none(by))
+    }
+
+    fn merge(&mut self, new: NewRequests) {
         match self.unrecorded.entry(new.by) {
             Entry::Vacant(entry) => {
                 entry.insert(new);
             }
-            Entry::Occupied(mut entry) => {
-                let counted = entry.get_mut();
-                counted.requests += new.requests;
-                counted.last_at = counted.last_at.max(new.last_at);
-            }
+            Entry::Occupied(mut entry) => entry.get_mut().merge(&new),
+        }
+    }
+
+    /// Merges what was counted in the same hour or on the same day.
+    fn coarsen(&mut self, step: SeriesStep) {
+        for (_, mut new) in std::mem::take(&mut self.unrecorded) {
+            new.by.minute = step.start_of(new.by.minute);
+            self.merge(new);
         }
     }
 
@@ -243,37 +242,6 @@ impl KeptRequests {
     }
 }
 
-impl Histogram {
-    fn of(day: Date) -> Histogram {
-        Histogram {
-            day,
-            counts: vec![0; BUCKETS],
-        }
-    }
-
-    fn add(&mut self, day: Date, time: Duration) {
-        if self.day != day {
-            *self = Histogram::of(day);
-        }
-        self.counts[bucket(time)] += 1;
-    }
-
-    /// The upper bound of the bucket that holds a percentile.
-    fn quantile(&self, percent: u64) -> Option<Duration> {
-        let all: u64 = self.counts.iter().sum();
-        let wanted = (all * percent).div_ceil(100).max(1);
-        let mut seen = 0;
-        let index = self.counts.iter().position(|count| {
-            seen += count;
-            seen >= wanted
-        })?;
-        let microseconds = ((index + 1) as f64 / f64::from(STEPS)).exp2();
-        Some(Duration::from_secs_f64(microseconds / 1e6))
-    }
-}
-
-fn bucket(time: Duration) -> usize {
-    let microseconds = (time.as_secs_f64() * 1e6).max(1.0);
-    let index = (microseconds.log2() * f64::from(STEPS)) as usize;
-    index.min(BUCKETS - 1)
+fn minute_of(at: UtcDateTime) -> i64 {
+    at.unix_timestamp().div_euclid(60)
 }

@@ -28,6 +28,7 @@ use super::answer::Answer;
 use super::asking::{self, AskedQuery};
 use super::call::Call;
 use super::charging::{self, ChargeRefusal, NewCharge};
+use super::endpoint::Endpoint;
 use super::hints;
 use super::idempotency_keys::IdempotencyGuard;
 use super::keyring::KnownKey;
@@ -345,10 +346,14 @@ impl ExportRun {
         Ok(units)
     }
 
-    /// Adds a charge to the dashboard's list of requests.
+    /// Adds a charge to the dashboard's list of requests and to the series.
     fn note_charged(&self, units: u64) {
-        let (number, activity) = (self.key.record.number, &self.service.activity);
-        activity.add_charged(number, &self.request_id, units);
+        let (service, key) = (&self.service, self.key.record.number);
+        let endpoint = Endpoint::Export.description().name;
+        let charged = (units, service.state.now());
+        service
+            .activity
+            .add_charged((key, &self.request_id), endpoint, charged);
     }
 
     /// Sends a charged slice and all slices after it.

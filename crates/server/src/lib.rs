@@ -84,6 +84,7 @@ mod service;
 mod slow;
 mod state;
 mod stream;
+mod time_histogram;
 mod unsent;
 pub mod webhooks;
 mod words;

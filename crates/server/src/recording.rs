@@ -1,4 +1,4 @@
-//! Records what is counted in memory: free answers, and numbers of requests.
+//! Records what is counted in memory: free answers, and numbers of requests with their series.
 
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -7,6 +7,9 @@ use super::free_answers::KeyMonth;
 use super::metering::Counter;
 use super::service::Service;
 use super::state::{Charge, ChargeError};
+
+/// Counts in a transaction: some milliseconds' worth.
+const RECORDED_AT_ONCE: usize = 500;
 
 impl Service {
     /// Records the free answers (counts, filter options, aggregates) of every key since the last call. Returns when
@@ -54,20 +57,23 @@ impl Service {
         }
     }
 
-    /// Records the numbers of requests since the last call. If they cannot be written, they are kept for the
-    /// next call. Blocks.
+    /// Records the numbers of requests since the last call, some at a time, so that charges wait for none of the
+    /// transactions long. What cannot be written is kept for the next call. Blocks.
     pub(super) fn record_requests(&self) {
-        let today = self.0.state.now().date();
-        let unrecorded = self.0.activity.take_unrecorded();
-        if unrecorded.is_empty() {
-            return;
-        }
-        if let Err(error) = self.0.state.record_requests(&unrecorded, today) {
-            tracing::warn!(
-                error = format_args!("{error:#}"),
-                "counts of requests are kept to be recorded later"
-            );
-            self.0.activity.keep(unrecorded);
+        let now = self.0.state.now();
+        let mut unrecorded = self.0.activity.take_unrecorded();
+        while !unrecorded.is_empty() {
+            let after = unrecorded.split_off(unrecorded.len().min(RECORDED_AT_ONCE));
+            if let Err(error) = self.0.state.record_requests(&unrecorded, now) {
+                tracing::warn!(
+                    error = format_args!("{error:#}"),
+                    "counts of requests are kept to be recorded later"
+                );
+                unrecorded.extend(after);
+                self.0.activity.keep(unrecorded);
+                return;
+            }
+            unrecorded = after;
         }
     }
 }

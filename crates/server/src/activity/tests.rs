@@ -87,43 +87,46 @@ fn counts_are_taken_once_and_kept_where_they_were_not_recorded() {
 }
 
 #[test]
-fn quantiles_are_close_and_of_the_day_alone() {
-    let activity = Activity::new(false);
-    let today = instant(0).date();
-    assert_eq!(activity.times_of(today), None);
-    for number in 1..=1000 {
-        activity.note(answered(1, number), instant(0));
-    }
-    let times = activity.times_of(today).expect("times");
-    for (time, exact) in [(times.median, 500.0), (times.p99, 990.0)] {
-        let ratio = time.as_secs_f64() * 1e6 / exact;
-        assert!((1.0..1.1).contains(&ratio), "{time:?}");
-    }
-    activity.note(answered(1, 8), instant(24 * 60 * 60));
-    assert_eq!(activity.times_of(today), None);
-}
-
-#[test]
 fn refusals_and_failures_leave_the_times_alone() {
     let activity = Activity::new(false);
     for status in [304, 400, 401, 402, 404, 429, 500, 503] {
-        for number in 0..67 {
-            let refused = Answered {
-                status,
-                ..answered(1, 5 + number % 2)
-            };
-            activity.note(refused, instant(0));
-        }
+        let refused = Answered {
+            status,
+            ..answered(1, 5)
+        };
+        activity.note(refused, instant(0));
     }
-    assert_eq!(activity.times_of(instant(0).date()), None);
     activity.note(answered(1, 400), instant(0));
-    let times = activity.times_of(instant(0).date()).expect("times");
-    assert!(times.median > Duration::from_micros(400), "{times:?}");
+    for new in activity.take_unrecorded() {
+        let has_times = new.times.percentile(50).is_some();
+        assert_eq!(has_times, new.by.status == 200, "{new:?}");
+    }
 }
 
 #[test]
-fn no_time_is_too_short_or_too_long() {
-    for time in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
-        assert!(bucket(time) < BUCKETS);
+fn units_of_an_answer_under_way_are_counted_without_a_request() {
+    let activity = Activity::new(false);
+    activity.note(answered(1, 3), instant(0));
+    let _ = activity.take_unrecorded();
+    activity.add_charged((1, "request3"), "search", (40, instant(70)));
+    let taken = activity.take_unrecorded();
+    assert_eq!((taken[0].requests, taken[0].units), (0, 40));
+    assert_eq!(activity.recent(Some(1))[0].charged, 43);
+}
+
+#[test]
+fn what_cannot_be_recorded_for_long_is_kept_by_hour() {
+    let activity = Activity::new(false);
+    let minutes = BY_MINUTE_MAX as i64 + 1;
+    for minute in 0..minutes {
+        activity.note(answered(1, 1), instant(60 * minute));
     }
+    let taken = activity.take_unrecorded();
+    assert_eq!(taken.len() as i64, minutes);
+    activity.keep(taken);
+    let kept = activity.take_unrecorded();
+    assert!((kept.len() as i64) < minutes / 60 + 2, "{}", kept.len());
+    let requests: u64 = kept.iter().map(|new| new.requests).sum();
+    assert_eq!(requests as i64, minutes);
+    assert!(kept.iter().all(|new| new.by.minute % 60 == 0));
 }

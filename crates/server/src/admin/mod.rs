@@ -6,6 +6,7 @@
 //! sign_in   exchanges the token of a person for a session
 //! overview  keys  usage  requests                pages over the state and recent activity
 //! people  audit                                  who uses the dashboard, and who changed what
+//! series                                         the service over time, on the overview and each key's page
 //! slow  storage                                  pages over the index
 //! search    every filter, results, records       searches the index directly, unmetered
 //! layout    shared layout                        templates/ and assets/, embedded
@@ -28,6 +29,7 @@ mod people;
 mod requests;
 mod seal;
 mod search;
+mod series;
 mod session;
 mod sign_in;
 mod slow;
@@ -83,6 +85,7 @@ impl Admin {
             .route("/usage.csv", get(page(usage::download)))
             .route("/requests.csv", get(page(usage::download_requests)))
             .route("/requests", get(page(requests::show)))
+            .route("/series.json", get(page(series::as_json)))
             .route("/slow", get(page(slow::show)))
             .route("/storage", get(page(storage::show)))
             .route("/people", get(page(people::list)).post(page(people::add)))

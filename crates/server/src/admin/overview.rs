@@ -1,7 +1,6 @@
 //! The start page: today's requests, latencies and usage.
 
 use std::ops::RangeInclusive;
-use std::time::Duration;
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -10,12 +9,14 @@ use time::UtcDateTime;
 use super::dashboard::Admin;
 use super::failed::PageResult;
 use super::figures;
+use super::form::FormData;
 use super::layout::{self, Fact, PageLayout};
+use super::series::SeriesSection;
 use super::visit::Visit;
-use crate::activity::TodaysTimes;
 use crate::metering::{Counter, Counts, Month};
 use crate::pages;
-use crate::state::{BusyKey, RequestTotal};
+use crate::state::{BusyKey, RequestTotal, SeriesStep, State, StateError};
+use crate::time_histogram::TimeHistogram;
 
 /// Number of keys shown in the list of the most active ones.
 const TOP_KEYS: usize = 5;
@@ -29,6 +30,7 @@ const FAILED: RangeInclusive<u16> = 500..=599;
 struct Overview<'a> {
     layout: PageLayout<'a>,
     facts: Vec<Fact>,
+    series: SeriesSection,
     top_keys: Vec<TopKey>,
     month: String,
     used: Vec<Fact>,
@@ -85,9 +87,12 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let totals = service.0.state.month_total(Month::of(now))?;
     let active_keys = service.0.state.active_keys(now)?;
     let is_new = requests.is_empty() && totals.iter().all(|&total| total == 0);
+    let times = times_of_today(&service.0.state, now)?;
+    let form = FormData::parse(visit.query.as_bytes());
     let page = Overview {
         layout: PageLayout::of(visit, "Overview"),
-        facts: facts(admin, &requests, active_keys, now),
+        facts: facts(admin, (&requests, &times), active_keys),
+        series: SeriesSection::read(&service.0.state, None, form.value("span"), "/?")?,
         top_keys: busiest.into_iter().map(TopKey::new).collect(),
         month: Month::of(now).to_string(),
         used: Counter::ALL
@@ -101,21 +106,30 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     layout::render(StatusCode::OK, &page)
 }
 
+/// Times of the successes of today, of all processes that share the state.
+fn times_of_today(state: &State, now: UtcDateTime) -> Result<TimeHistogram, StateError> {
+    let now = now.unix_timestamp().div_euclid(60);
+    let today = SeriesStep::Day.start_of(now);
+    let mut times = TimeHistogram::default();
+    for line in state.series(None, SeriesStep::Day, today..now + 1)? {
+        times.merge(&line.figures.times);
+    }
+    Ok(times)
+}
+
 fn facts(
     admin: &Admin,
-    requests: &[RequestTotal],
+    (requests, times): (&[RequestTotal], &TimeHistogram),
     active_keys: u64,
-    now: UtcDateTime,
 ) -> Vec<Fact> {
     let service = &admin.0.service.0;
     let health = match pages::error(service) {
         None => Fact::new("Health", "ready", "answers requests with a key"),
         Some(error) => Fact::new("Health", "not ready", error),
     };
-    let times = service.activity.times_of(now.date());
-    let time = |of: fn(TodaysTimes) -> Duration| match times {
-        Some(times) => figures::duration(of(times)),
-        None => "–".to_owned(),
+    let time = |percent| {
+        let time = times.percentile(percent);
+        time.map_or("–".to_owned(), figures::duration)
     };
     let uptime = figures::uptime(service.activity.uptime());
     let keys = figures::grouped(active_keys);
@@ -136,12 +150,12 @@ fn facts(
         ),
         Fact::new(
             "Median time",
-            time(|times| times.median),
+            time(50),
             "to the first byte of a success (2xx), today",
         ),
         Fact::new(
             "99th percentile",
-            time(|times| times.p99),
+            time(99),
             "one success in 100 takes longer",
         ),
         Fact::new("Uptime", uptime, "of this process"),

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use rusqlite::{Row, Transaction, params};
-use time::{Date, Duration};
+use time::{Date, Duration, UtcDateTime};
 
 use super::number::{Number, number};
+use super::series_store::{self, SeriesStep};
 use super::{State, StateError};
+use crate::time_histogram::TimeHistogram;
 
 /// Retention: a year and a month, so that a month can be compared with the same month of the previous
 /// year.
@@ -16,7 +18,8 @@ const DAYS_KEPT: Duration = Duration::days(400);
 /// The key by which requests are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CountedBy {
-    pub(crate) day: Date,
+    /// Minutes since 1970.
+    pub(crate) minute: i64,
     /// The number of the key; 0 if no key was accepted.
     pub(crate) key: i64,
     pub(crate) endpoint: &'static str,
@@ -28,6 +31,10 @@ pub(crate) struct CountedBy {
 pub(crate) struct NewRequests {
     pub(crate) by: CountedBy,
     pub(crate) requests: u64,
+    /// Units charged.
+    pub(crate) units: u64,
+    /// Times to the first byte, of answers of 2xx alone: refusals take microseconds, and would hide what answers take.
+    pub(crate) times: TimeHistogram,
     /// When the last of them was answered, in seconds since 1970.
     pub(crate) last_at: i64,
 }
@@ -63,12 +70,41 @@ pub(crate) struct BusyKey {
     pub(crate) failed: u64,
 }
 
+impl CountedBy {
+    /// The day of the minute as a Julian day number.
+    fn day(&self) -> i64 {
+        let unix_epoch = i64::from(UtcDateTime::UNIX_EPOCH.date().to_julian_day());
+        self.minute.div_euclid(SeriesStep::Day.minutes()) + unix_epoch
+    }
+}
+
+impl NewRequests {
+    /// Requests of a kind before the first is counted.
+    pub(crate) fn none(by: CountedBy) -> NewRequests {
+        NewRequests {
+            by,
+            requests: 0,
+            units: 0,
+            times: TimeHistogram::default(),
+            last_at: 0,
+        }
+    }
+
+    /// Adds requests of the same kind.
+    pub(crate) fn merge(&mut self, other: &NewRequests) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.units = self.units.saturating_add(other.units);
+        self.times.merge(&other.times);
+        self.last_at = self.last_at.max(other.last_at);
+    }
+}
+
 impl State {
-    /// Adds requests, notes the use of their keys, and removes days that are past the retention.
+    /// Adds requests, notes the use of their keys, and removes what is past its retention.
     pub(crate) fn record_requests(
         &self,
         requests: &[NewRequests],
-        today: Date,
+        now: UtcDateTime,
     ) -> Result<(), StateError> {
         self.with(|connection| {
             let change = self.begin(connection)?;
@@ -76,10 +112,11 @@ impl State {
                 "INSERT INTO requests VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET \
                  requests = requests + excluded.requests",
             )?;
-            for NewRequests { by, requests, .. } in requests {
-                let day = by.day.to_julian_day();
+            // Units of an answer that is still being sent come without a request.
+            let counted = requests.iter().filter(|new| new.requests > 0);
+            for NewRequests { by, requests, .. } in counted.clone() {
                 add.execute(params![
-                    day,
+                    by.day(),
                     by.key,
                     by.endpoint,
                     by.status,
@@ -87,9 +124,10 @@ impl State {
                 ])?;
             }
             drop(add);
-            add_to_totals(&change, requests)?;
-            note_use(&change, requests)?;
-            let oldest = today.saturating_sub(DAYS_KEPT).to_julian_day();
+            add_to_totals(&change, counted.clone())?;
+            note_use(&change, counted)?;
+            series_store::add(&change, requests, now.unix_timestamp().div_euclid(60))?;
+            let oldest = now.date().saturating_sub(DAYS_KEPT).to_julian_day();
             change.execute("DELETE FROM requests WHERE day < ?1", [oldest])?;
             change.execute("DELETE FROM usage_days WHERE day < ?1", [oldest])?;
             change.execute("DELETE FROM usage_totals WHERE day < ?1", [oldest])?;
@@ -184,11 +222,15 @@ impl State {
     }
 }
 
-fn add_to_totals(change: &Transaction<'_>, requests: &[NewRequests]) -> rusqlite::Result<()> {
-    let mut totals: HashMap<(i32, &str, u16), u64> = HashMap::new();
+fn add_to_totals<'n>(
+    change: &Transaction<'_>,
+    requests: impl Iterator<Item = &'n NewRequests>,
+) -> rusqlite::Result<()> {
+    let mut totals: HashMap<(i64, &str, u16), u64> = HashMap::new();
     for NewRequests { by, requests, .. } in requests {
-        let day = by.day.to_julian_day();
-        *totals.entry((day, by.endpoint, by.status)).or_default() += requests;
+        *totals
+            .entry((by.day(), by.endpoint, by.status))
+            .or_default() += requests;
     }
     let mut add = change.prepare_cached(
         "INSERT INTO request_totals VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET \
@@ -210,9 +252,12 @@ fn read_total(row: &Row<'_>) -> rusqlite::Result<RequestTotal> {
 
 /// Notes the minute in which each key was last used, unless a later one is known. No change of a key: nothing has to be
 /// read again.
-fn note_use(change: &Transaction<'_>, requests: &[NewRequests]) -> rusqlite::Result<()> {
+fn note_use<'n>(
+    change: &Transaction<'_>,
+    requests: impl Iterator<Item = &'n NewRequests>,
+) -> rusqlite::Result<()> {
     let mut last: HashMap<i64, i64> = HashMap::new();
-    for new in requests.iter().filter(|new| new.by.key != 0) {
+    for new in requests.filter(|new| new.by.key != 0) {
         let minute = new.last_at - new.last_at.rem_euclid(60);
         let known = last.entry(new.by.key).or_insert(minute);
         *known = minute.max(*known);

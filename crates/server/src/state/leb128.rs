@@ -1,7 +1,7 @@
-//! Numbers in LEB128, as the state file stores lists of ids: seven bits a byte, the lowest first, the last byte without the high bit.
+//! Numbers in LEB128, as the state file stores lists of ids and histograms: seven bits a byte, the lowest first, the last byte without the high bit.
 
 /// Appends a number.
-pub(super) fn push(output: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn push(output: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         output.push(number as u8 | 0x80);
         number >>= 7;
@@ -10,7 +10,7 @@ pub(super) fn push(output: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Takes a number from the front; `None` if it has more than 64 bits or is truncated.
-pub(super) fn take(rest: &mut &[u8]) -> Option<u64> {
+pub(crate) fn take(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {
         let (&byte, after) = rest.split_first()?;

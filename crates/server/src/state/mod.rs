@@ -1,4 +1,4 @@
-//! The persistent state in one SQLite file: keys, usage, idempotency records, people, the audit.
+//! The persistent state in one SQLite file: keys, usage, idempotency records, series, people, the audit.
 //!
 //! Reads use a few connections and threads of their own (`readers`) and never wait for writes. All writes of requests go through
 //! one thread (`writer`), which commits everything that has arrived since the last commit together: an
@@ -15,7 +15,7 @@ mod functions;
 mod kept_store;
 mod key_pages;
 mod key_store;
-mod leb128;
+pub(crate) mod leb128;
 mod number;
 mod outcome;
 mod pace;
@@ -25,6 +25,7 @@ mod replay_store;
 mod schema;
 mod search_store;
 mod tables;
+mod series_store;
 mod turn;
 mod upgrade;
 mod usage_store;
@@ -54,6 +55,7 @@ pub(crate) use outcome::{ChargeError, Charged};
 pub(crate) use pace::Arrival;
 pub(crate) use readers::{NotRead, Readers};
 pub(crate) use replay_store::{NewReplay, StoredReplay};
+pub(crate) use series_store::{SeriesFigures, SeriesLine, SeriesStep};
 pub(crate) use usage_store::KeyUsage;
 pub(crate) use webhook_queue::{
     BatchIds, DueSearch, DueWork, FeedMove, NewBatch, StoredBatch, TurnEnd, WatchedSearch,

@@ -13,6 +13,7 @@ use super::error::StateError;
 use super::files::FileId;
 use super::functions::add_functions;
 use super::tables::{SCHEMA, SINCE_VERSION_2, USAGE};
+use super::series_store;
 use super::upgrade::upgrade;
 use super::webhook_schema::WEBHOOKS;
 
@@ -164,7 +165,7 @@ fn lay_out(connection: &mut Connection) -> Result<(), StateError> {
     let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Another process may have done it since.
     match version(&change)? {
-        0 => [SCHEMA, USAGE, SINCE_VERSION_2, WEBHOOKS]
+        0 => [SCHEMA, USAGE, SINCE_VERSION_2, WEBHOOKS, series_store::SCHEMA]
             .iter()
             .try_for_each(|tables| change.execute_batch(tables))?,
         VERSION => return Ok(()),

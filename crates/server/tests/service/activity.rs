@@ -149,3 +149,77 @@ fn a_quota_is_shown_for_its_key_and_refusals_are_counted() {
     assert!(page.contains("<td class=\"number\">5</td><td class=\"number\">5</td>"));
     assert!(!shown(&dashboard, "/usage").contains("a month"));
 }
+
+#[test]
+fn series_have_successes_apart_from_refusals_by_endpoint_and_key() {
+    let dashboard = Dashboard::start();
+    let new = NewKey::named("shop");
+    let (record, key) = dashboard.state().create_key(&new).expect("a key");
+    for target in ["signals?limit=3", "signals?limit=4", "signals?contry=x"] {
+        dashboard.ask(&format!("/api/v1/{target}"), key.as_str());
+    }
+    dashboard.ask("/api/v1/filter-options", key.as_str());
+    dashboard.ask("/api/v1/signals", "sdx_unknown");
+    let series = |query: &str| -> serde_json::Value {
+        serde_json::from_str(&shown(&dashboard, &format!("/series.json?{query}"))).expect("JSON")
+    };
+    for step in ["minute", "hour", "day"] {
+        let all = series(&format!("step={step}"));
+        let points = all["points"].as_array().expect("points");
+        let sum = |figure: &str| -> u64 {
+            let figures = points.iter().map(|point| point[figure].as_u64());
+            figures.map(|figure| figure.expect("a number")).sum()
+        };
+        let figures = ["requests", "succeeded", "refused", "failed", "units"].map(sum);
+        assert_eq!(figures, [5, 3, 2, 0, 7], "{step}: {all}");
+        let is_timed = |point: &serde_json::Value| point["medianSeconds"].as_f64() > Some(0.0);
+        assert!(points.iter().any(is_timed), "{all}");
+    }
+    let of_key = series(&format!("key={}", record.id));
+    let requests = of_key["points"].as_array().expect("points").iter();
+    let requests: u64 = requests
+        .filter_map(|point| point["requests"].as_u64())
+        .sum();
+    assert_eq!((requests, &of_key["key"]), (4, &record.id.clone().into()));
+
+    let session = dashboard.sign_in();
+    let wrong = "/series.json?from=yesterday&step=week&key=key_none";
+    let refused = dashboard.visit(&session, wrong);
+    assert_eq!(refused.status, 400);
+    for field in ["from:", "step:", "key:"] {
+        assert!(text(&refused).contains(field), "{field}");
+    }
+    let long = dashboard.visit(&session, "/series.json?from=2020-01-01T00:00:00Z");
+    assert!(long.status == 400 && text(&long).contains("at most 2880 steps"));
+    let by_minute = format!("/series.json?step=minute&key={}", record.id);
+    assert_eq!(dashboard.visit(&session, &by_minute).status, 400);
+}
+
+#[test]
+fn pages_show_series_as_tables_with_bars() {
+    let dashboard = Dashboard::start();
+    let new = NewKey::named("shop");
+    let (record, key) = dashboard.state().create_key(&new).expect("a key");
+    let address = format!("/keys/edit?id={}", record.id);
+    assert!(shown(&dashboard, &address).contains("No requests in this time."));
+    for target in ["signals?limit=3", "signals?contry=x"] {
+        dashboard.ask(&format!("/api/v1/{target}"), key.as_str());
+    }
+    for (page, rows) in [
+        ("/?", 48),
+        ("/?span=hour", 60),
+        ("/?span=30-days", 30),
+        ("/?span=13-months", 13),
+        (&format!("{address}&"), 48),
+        (&format!("{address}&span=hour"), 48),
+    ] {
+        let page = shown(&dashboard, page);
+        let tables = page.split("<table class=\"sections series\">").skip(1);
+        let counts: Vec<usize> = tables
+            .map(|table| table.matches("<tr data-").count())
+            .collect();
+        assert_eq!(counts, [rows, 1]);
+        assert!(page.contains("<td class=\"number\">2</td>"));
+        assert!(page.contains("class=\"bar bar-actual\""));
+    }
+}

@@ -10,6 +10,7 @@ use crate::admin::failed::PageResult;
 use crate::admin::figures;
 use crate::admin::form::FormData;
 use crate::admin::layout::{self, PageLayout};
+use crate::admin::series::SeriesSection;
 use crate::admin::session::{NewKeySecret, NewSecret};
 use crate::admin::visit::Visit;
 use crate::keys::{KeyRecord, KeyStatus};
@@ -43,6 +44,7 @@ struct EditPage<'a> {
     has_index: bool,
     is_trial: bool,
     is_saved: bool,
+    series: SeriesSection,
 }
 
 /// The page of a key.
@@ -148,8 +150,13 @@ fn show(
     key: &KeyRecord,
     (fields, is_saved): (KeyFields, bool),
 ) -> PageResult {
-    let now = admin.0.service.0.state.now();
+    let state = &admin.0.service.0.state;
+    let now = state.now();
+    admin.0.service.record_requests();
+    let span = FormData::parse(visit.query.as_bytes());
+    let address = format!("/keys/edit?id={}&", key.id);
     let page = EditPage {
+        series: SeriesSection::read(state, Some(key), span.value("span"), &address)?,
         layout: PageLayout::under(visit, "API key", "/keys"),
         fields,
         id: &key.id,

@@ -60,16 +60,19 @@ fn state_of(used: &[Used], folder: &std::path::Path) -> (State, Vec<i64>) {
         written.expect("written");
         let requests: Vec<NewRequests> = batch.iter().map(|used| request(used, &keys)).collect();
         state
-            .record_requests(&requests, instant(0).date())
+            .record_requests(&requests, instant(0))
             .expect("recorded");
     }
     (state, keys)
 }
 
 fn request(used: &Used, keys: &[i64]) -> NewRequests {
+    let last_at = NOW - used.ago * DAY;
     NewRequests {
-        by: CountedBy {
-            day: instant(used.ago).date(),
+        requests: used.units,
+        last_at,
+        ..NewRequests::none(CountedBy {
+            minute: last_at.div_euclid(60),
             key: keys[used.key],
             endpoint: if used.units.is_multiple_of(2) {
                 "search"
@@ -77,9 +80,7 @@ fn request(used: &Used, keys: &[i64]) -> NewRequests {
                 "signal"
             },
             status: used.status,
-        },
-        requests: used.units,
-        last_at: NOW - used.ago * DAY,
+        })
     }
 }
 
