@@ -41,6 +41,12 @@ struct CounterLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct QuotaLabels {
+    counter: &'static str,
+    percent: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct NodeLabels {
     node: String,
 }
@@ -64,6 +70,7 @@ pub(crate) struct Metrics {
     requests: Family<RequestLabels, Counter>,
     latencies: Family<LatencyLabels, Histogram>,
     charged: Family<CounterLabels, Counter>,
+    quota_alerts: Family<QuotaLabels, Counter>,
     pub(crate) rows_checked: Counter,
     pub(crate) replays: Counter,
     pub(crate) in_flight: Gauge,
@@ -115,6 +122,7 @@ impl Metrics {
             requests: Family::default(),
             latencies,
             charged: Family::default(),
+            quota_alerts: Family::default(),
             rows_checked: Counter::default(),
             replays: Counter::default(),
             in_flight: Gauge::default(),
@@ -154,6 +162,13 @@ impl Metrics {
             questions_hedged: Counter::default(),
             questions_shed: Counter::default(),
         };
+        // An increase is seen only of what was there before.
+        for counter in super::metering::Counter::ALL.map(super::metering::Counter::as_str) {
+            for percent in super::state::TOLD_AT {
+                let labels = QuotaLabels { counter, percent };
+                let _ = metrics.quota_alerts.get_or_create(&labels);
+            }
+        }
         metrics.register();
         metrics
     }
@@ -218,6 +233,11 @@ impl Metrics {
             "charged_units",
             "Units charged, by counter",
             self.charged.clone(),
+        );
+        registry.register(
+            "quota_alerts",
+            "Quotas of which a key has used a part, by counter and percent",
+            self.quota_alerts.clone(),
         );
         registry.register(
             "rows_checked",
@@ -464,6 +484,14 @@ impl Metrics {
         self.latencies
             .get_or_create(&LatencyLabels { endpoint, class })
             .observe(time.as_secs_f64());
+    }
+
+    /// Counts that a key has used a part of a quota.
+    pub(crate) fn quota_reached(&self, counter: super::metering::Counter, percent: u64) {
+        let counter = counter.as_str();
+        self.quota_alerts
+            .get_or_create(&QuotaLabels { counter, percent })
+            .inc();
     }
 
     /// Sets the number of units that this process has charged.

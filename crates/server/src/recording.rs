@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::free_answers::KeyMonth;
 use super::metering::Counter;
 use super::service::Service;
-use super::state::{Charge, ChargeError};
+use super::state::{Charge, ChargeError, QuotaAlert};
 
 /// Counts in a transaction: some milliseconds' worth.
 const RECORDED_AT_ONCE: usize = 500;
@@ -64,16 +64,33 @@ impl Service {
         let mut unrecorded = self.0.activity.take_unrecorded();
         while !unrecorded.is_empty() {
             let after = unrecorded.split_off(unrecorded.len().min(RECORDED_AT_ONCE));
-            if let Err(error) = self.0.state.record_requests(&unrecorded, now) {
-                tracing::warn!(
-                    error = format_args!("{error:#}"),
-                    "counts of requests are kept to be recorded later"
-                );
-                unrecorded.extend(after);
-                self.0.activity.keep(unrecorded);
-                return;
+            match self.0.state.record_requests(&unrecorded, now) {
+                Ok(alerts) => alerts.iter().for_each(|alert| self.tell(alert)),
+                Err(error) => {
+                    tracing::warn!(
+                        error = format_args!("{error:#}"),
+                        "counts of requests are kept to be recorded later"
+                    );
+                    unrecorded.extend(after);
+                    return self.0.activity.keep(unrecorded);
+                }
             }
             unrecorded = after;
         }
+    }
+
+    /// Tells the operator that a key has used a part of a quota.
+    fn tell(&self, alert: &QuotaAlert) {
+        self.0.metrics.quota_reached(alert.counter, alert.percent);
+        tracing::warn!(
+            key = alert.key_id,
+            key_hint = alert.hint.as_deref(),
+            counter = alert.counter.as_str(),
+            month = %alert.month,
+            percent = alert.percent,
+            used = alert.used,
+            quota = alert.quota,
+            "a key has used a part of its quota"
+        );
     }
 }

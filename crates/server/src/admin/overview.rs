@@ -15,11 +15,13 @@ use super::series::SeriesSection;
 use super::visit::Visit;
 use crate::metering::{Counter, Counts, Month};
 use crate::pages;
-use crate::state::{BusyKey, RequestTotal, SeriesStep, State, StateError};
+use crate::state::{BusyKey, QuotaAlert, REACHED_MAX, RequestTotal, SeriesStep, State, StateError};
 use crate::time_histogram::TimeHistogram;
 
 /// Number of keys shown in the list of the most active ones.
 const TOP_KEYS: usize = 5;
+/// Number of quotas named that are used up or nearly so.
+const QUOTAS_SHOWN: usize = 5;
 /// Statuses of requests that were refused.
 const REFUSED: RangeInclusive<u16> = 400..=499;
 /// Statuses of requests that the service failed to answer.
@@ -30,6 +32,7 @@ const FAILED: RangeInclusive<u16> = 500..=599;
 struct Overview<'a> {
     layout: PageLayout<'a>,
     facts: Vec<Fact>,
+    quotas: QuotaBanner,
     series: SeriesSection,
     top_keys: Vec<TopKey>,
     month: String,
@@ -72,6 +75,59 @@ impl TopKey {
     }
 }
 
+/// The quotas that are used up or nearly so.
+struct QuotaBanner {
+    lines: Vec<QuotaNotice>,
+    /// How many more there are; empty if none.
+    others: String,
+    is_used_up: bool,
+}
+
+/// A quota of a key.
+struct QuotaNotice {
+    id: String,
+    name: String,
+    hint: String,
+    text: String,
+}
+
+impl QuotaBanner {
+    fn read(state: &State, now: UtcDateTime) -> Result<QuotaBanner, StateError> {
+        let (reached, all) = state.reached_quotas(now, QUOTAS_SHOWN)?;
+        let others = all - reached.len();
+        Ok(QuotaBanner {
+            is_used_up: reached.iter().any(|alert| alert.percent >= 100),
+            lines: reached.into_iter().map(QuotaNotice::new).collect(),
+            others: match others {
+                0 => String::new(),
+                _ if all >= REACHED_MAX as usize => {
+                    format!("At least {}", figures::grouped(others as u64))
+                }
+                _ => figures::grouped(others as u64),
+            },
+        })
+    }
+}
+
+impl QuotaNotice {
+    fn new(alert: QuotaAlert) -> QuotaNotice {
+        let what = if alert.percent >= 100 {
+            "has used up its quota".to_owned()
+        } else {
+            let percent = figures::percent(alert.used, alert.quota);
+            format!("has used {percent} % of its quota")
+        };
+        let [used, quota] = [alert.used, alert.quota].map(figures::grouped);
+        let counter = name_of(alert.counter).to_lowercase();
+        QuotaNotice {
+            name: figures::key_name(&alert.key_id, &alert.name),
+            id: alert.key_id,
+            hint: alert.hint.unwrap_or_default(),
+            text: format!("{what} of {counter}: {used} of {quota}"),
+        }
+    }
+}
+
 /// Which first steps are done.
 struct FirstSteps {
     has_key: bool,
@@ -92,6 +148,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let page = Overview {
         layout: PageLayout::of(visit, "Overview"),
         facts: facts(admin, (&requests, &times), active_keys),
+        quotas: QuotaBanner::read(&service.0.state, now)?,
         series: SeriesSection::read(&service.0.state, None, form.value("span"), "/?")?,
         top_keys: busiest.into_iter().map(TopKey::new).collect(),
         month: Month::of(now).to_string(),

@@ -7,6 +7,7 @@ use rusqlite::{Row, Transaction, params};
 use time::{Date, Duration, UtcDateTime};
 
 use super::number::{Number, number};
+use super::quota_store::{self, QuotaAlert};
 use super::series_store::{self, SeriesStep};
 use super::{State, StateError};
 use crate::time_histogram::TimeHistogram;
@@ -100,12 +101,13 @@ impl NewRequests {
 }
 
 impl State {
-    /// Adds requests, notes the use of their keys, and removes what is past its retention.
+    /// Adds requests, notes the use of their keys, and removes what is past its retention. Returns the
+    /// parts of quotas that those keys have used and that were not told yet.
     pub(crate) fn record_requests(
         &self,
         requests: &[NewRequests],
         now: UtcDateTime,
-    ) -> Result<(), StateError> {
+    ) -> Result<Vec<QuotaAlert>, StateError> {
         self.with(|connection| {
             let change = self.begin(connection)?;
             let mut add = change.prepare_cached(
@@ -127,12 +129,14 @@ impl State {
             add_to_totals(&change, counted.clone())?;
             note_use(&change, counted)?;
             series_store::add(&change, requests, now.unix_timestamp().div_euclid(60))?;
+            let alerts = quota_store::note(&change, requests, now)?;
             let oldest = now.date().saturating_sub(DAYS_KEPT).to_julian_day();
             change.execute("DELETE FROM requests WHERE day < ?1", [oldest])?;
             change.execute("DELETE FROM usage_days WHERE day < ?1", [oldest])?;
             change.execute("DELETE FROM usage_totals WHERE day < ?1", [oldest])?;
             change.execute("DELETE FROM request_totals WHERE day < ?1", [oldest])?;
-            Ok(change.commit()?)
+            change.commit()?;
+            Ok(alerts)
         })
     }
 

@@ -13,6 +13,7 @@ use super::error::StateError;
 use super::files::FileId;
 use super::functions::add_functions;
 use super::tables::{SCHEMA, SINCE_VERSION_2, USAGE};
+use super::quota_store;
 use super::series_store;
 use super::upgrade::upgrade;
 use super::webhook_schema::WEBHOOKS;
@@ -165,7 +166,7 @@ fn lay_out(connection: &mut Connection) -> Result<(), StateError> {
     let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Another process may have done it since.
     match version(&change)? {
-        0 => [SCHEMA, USAGE, SINCE_VERSION_2, WEBHOOKS, series_store::SCHEMA]
+        0 => [SCHEMA, USAGE, SINCE_VERSION_2, WEBHOOKS, series_store::SCHEMA, quota_store::SCHEMA]
             .iter()
             .try_for_each(|tables| change.execute_batch(tables))?,
         VERSION => return Ok(()),

@@ -223,3 +223,36 @@ fn pages_show_series_as_tables_with_bars() {
         assert!(page.contains("class=\"bar bar-actual\""));
     }
 }
+
+#[test]
+fn a_quota_that_is_nearly_used_or_used_up_is_told() {
+    let dashboard = Dashboard::start();
+    let mut new = NewKey::named("shop <b>");
+    new.quotas.signals = Some(10);
+    let (record, key) = dashboard.state().create_key(&new).expect("a key");
+    let ask = |limit: u32| dashboard.ask(&format!("/api/v1/signals?limit={limit}"), key.as_str());
+    let told = |percent: u32| {
+        let labels = format!("counter=\"signals\",percent=\"{percent}\"");
+        format!("signaldex_quota_alerts_total{{{labels}}} 1\n")
+    };
+    let metrics = || text(&dashboard.visit(&dashboard.sign_in(), "/metrics"));
+    ask(7);
+    assert!(!shown(&dashboard, "/").contains("quota-alerts"));
+    ask(1);
+    let page = shown(&dashboard, "/");
+    let line = "shop &#60;b&#62;</a> <code>";
+    assert!(
+        page.contains("class=\"notice quota-alerts\"") && page.contains(line),
+        "{page}"
+    );
+    assert!(page.contains("has used 80 % of its quota of signals: 8 of 10"));
+    assert!(metrics().contains(&told(80)) && !metrics().contains(&told(100)));
+    assert!(shown(&dashboard, "/keys").contains("bar-near"));
+    ask(2);
+    let page = shown(&dashboard, "/");
+    assert!(page.contains("quota-alerts is-used-up") && page.contains("has used up its quota"));
+    assert!(metrics().contains(&told(80)) && metrics().contains(&told(100)));
+    for page in ["/keys", &format!("/usage?key={}", record.id)] {
+        assert!(shown(&dashboard, page).contains("bar-full"), "{page}");
+    }
+}
