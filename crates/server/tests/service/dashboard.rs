@@ -811,3 +811,33 @@ fn the_key_of_a_trial_is_offered_what_can_be_done_with_it() {
     }
     assert!(page.contains("action=\"/keys/revoke\""));
 }
+
+#[test]
+fn charts_have_the_nonce_and_their_licence() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let page = dashboard.visit(&session, "/");
+    let policy = page.header("content-security-policy").expect("a policy");
+    let nonce = policy.split("'nonce-").nth(1).expect("a nonce");
+    let nonce = nonce.split('\'').next().expect("a nonce");
+    let page = text(&page);
+    for (asset, holds) in [
+        ("uplot.js", "Copyright (c) 2022 Leon Sorokin"),
+        ("uplot.css", "(v1.6.32), MIT"),
+        ("charts.js", "data-plotted"),
+    ] {
+        let address = page
+            .split(&format!("/assets/{asset}?"))
+            .nth(1)
+            .expect(asset);
+        let (version, after) = address.split_once('"').expect("a version");
+        assert!(after.starts_with(&format!(" nonce=\"{nonce}\"")), "{asset}");
+        let answer = dashboard.get(&format!("/assets/{asset}?{version}"), &[]);
+        assert!(
+            answer.status == 200 && text(&answer).contains(holds),
+            "{asset}"
+        );
+    }
+    let other = text(&dashboard.visit(&session, "/keys"));
+    assert!(!other.contains("uplot"), "only pages with charts load them");
+}
