@@ -1,25 +1,19 @@
-//! Recent activity for the dashboard: counts, units and times by minute, key, endpoint and status, and the last
-//! requests of each key.
-//!
-//! Counts are kept here until they are recorded in the state. The last requests live only in memory and are
-//! bounded: a fixed number for each of a fixed number of keys.
+//! Recent activity for the dashboard: counts, units and times by minute, key, endpoint and status, which are kept here
+//! until they are recorded in the state.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use time::UtcDateTime;
 
+use super::request_log::LoggedRequest;
 use super::state::{CountedBy, NewRequests, SeriesStep};
 
 #[cfg(test)]
 mod tests;
 
-/// Requests kept per key.
-pub(crate) const KEPT_MAX: usize = 100;
-/// Keys whose requests are kept. A further one replaces the key that has been idle longest.
-const KEYS_MAX: usize = 512;
 /// Bytes kept of each query string.
 const QUERY_BYTES_MAX: usize = 512;
 /// How often counts are recorded. A killed process loses at most the counts of one interval.
@@ -41,19 +35,24 @@ pub(crate) struct Answered<'a> {
     pub(crate) query: Option<&'a str>,
 }
 
-/// A recent request.
-#[derive(Clone, Debug)]
-pub(crate) struct RecentRequest {
-    pub(crate) key: i64,
-    pub(crate) at: UtcDateTime,
-    pub(crate) request_id: String,
-    pub(crate) endpoint: &'static str,
-    pub(crate) status: u16,
-    pub(crate) code: Option<&'static str>,
-    pub(crate) time: Duration,
-    pub(crate) charged: u64,
-    /// The query string, if parameters are shown.
-    pub(crate) query: Option<String>,
+impl Answered<'_> {
+    /// The request as the log of requests has it.
+    pub(crate) fn logged(self, at: UtcDateTime, shows_parameters: bool) -> LoggedRequest {
+        let query = self.query.filter(|_| shows_parameters);
+        LoggedRequest {
+            number: 0,
+            key: self.key,
+            at,
+            request_id: self.request_id,
+            endpoint: self.endpoint.into(),
+            status: self.status,
+            code: self.code.map(Into::into),
+            time: self.time,
+            charged: self.charged,
+            query: query
+                .map(|query| query[..query.floor_char_boundary(QUERY_BYTES_MAX)].to_owned()),
+        }
+    }
 }
 
 /// The status of answers that are charged while they are sent: that of exports.
@@ -62,7 +61,6 @@ const SENT_IN_PARTS: u16 = 200;
 #[derive(Debug)]
 pub(crate) struct Activity {
     started: Instant,
-    shows_parameters: bool,
     kept: Mutex<KeptRequests>,
 }
 
@@ -70,18 +68,15 @@ pub(crate) struct Activity {
 struct KeptRequests {
     unrecorded: HashMap<CountedBy, NewRequests>,
     recorded_at: Instant,
-    recent: HashMap<i64, VecDeque<RecentRequest>>,
 }
 
 impl Activity {
-    pub(crate) fn new(shows_parameters: bool) -> Activity {
+    pub(crate) fn new() -> Activity {
         Activity {
             started: Instant::now(),
-            shows_parameters,
             kept: Mutex::new(KeptRequests {
                 unrecorded: HashMap::new(),
                 recorded_at: Instant::now(),
-                recent: HashMap::new(),
             }),
         }
     }
@@ -91,68 +86,24 @@ impl Activity {
         self.started.elapsed()
     }
 
-    /// Whether recent requests are kept with their parameters.
-    pub(crate) fn shows_parameters(&self) -> bool {
-        self.shows_parameters
-    }
-
-    /// Adds units to a request of an endpoint while its answer is being sent.
+    /// Adds units to an endpoint while the answer of a request is being sent.
     pub(crate) fn add_charged(
         &self,
-        (key, request_id): (i64, &str),
+        key: i64,
         endpoint: &'static str,
         (units, at): (u64, UtcDateTime),
     ) {
-        let mut kept = self.lock();
         let by = CountedBy {
             minute: minute_of(at),
             key,
             endpoint,
             status: SENT_IN_PARTS,
         };
-        kept.of_kind(by).units += units;
-        let recent = kept.recent.get_mut(&key).into_iter().flatten();
-        let mut of_request = recent.filter(|request| request.request_id == request_id);
-        if let Some(request) = of_request.next() {
-            request.charged += units;
-        }
+        self.lock().of_kind(by).units += units;
     }
 
-    pub(crate) fn note(&self, answered: Answered<'_>, at: UtcDateTime) {
-        let query = answered.query.filter(|_| self.shows_parameters);
-        let request = RecentRequest {
-            key: answered.key,
-            at,
-            request_id: answered.request_id,
-            endpoint: answered.endpoint,
-            status: answered.status,
-            code: answered.code,
-            time: answered.time,
-            charged: answered.charged,
-            query: query
-                .map(|query| query[..query.floor_char_boundary(QUERY_BYTES_MAX)].to_owned()),
-        };
-        let mut kept = self.lock();
-        kept.count(&request);
-        kept.keep(request);
-    }
-
-    /// The last requests of a key, or of all keys, latest first.
-    pub(crate) fn recent(&self, key: Option<i64>) -> Vec<RecentRequest> {
-        let kept = self.lock();
-        let mut requests: Vec<RecentRequest> = match key {
-            Some(key) => kept
-                .recent
-                .get(&key)
-                .into_iter()
-                .flatten()
-                .cloned()
-                .collect(),
-            None => kept.recent.values().flatten().cloned().collect(),
-        };
-        drop(kept);
-        requests.sort_by_key(|request| std::cmp::Reverse(request.at));
-        requests
+    pub(crate) fn note(&self, answered: &Answered<'_>, at: UtcDateTime) {
+        self.lock().count(answered, at);
     }
 
     pub(crate) fn is_recording_due(&self) -> bool {
@@ -186,16 +137,16 @@ impl Activity {
 }
 
 impl KeptRequests {
-    fn count(&mut self, request: &RecentRequest) {
+    fn count(&mut self, request: &Answered<'_>, at: UtcDateTime) {
         let counted = self.of_kind(CountedBy {
-            minute: minute_of(request.at),
+            minute: minute_of(at),
             key: request.key,
             endpoint: request.endpoint,
             status: request.status,
         });
         counted.requests += 1;
         counted.units += request.charged;
-        counted.last_at = counted.last_at.max(request.at.unix_timestamp());
+        counted.last_at = counted.last_at.max(at.unix_timestamp());
         if (200..300).contains(&request.status) {
             counted.times.add(request.time);
         }
@@ -221,24 +172,6 @@ impl KeptRequests {
             new.by.minute = step.start_of(new.by.minute);
             self.merge(new);
         }
-    }
-
-    fn keep(&mut self, request: RecentRequest) {
-        if self.recent.len() >= KEYS_MAX && !self.recent.contains_key(&request.key) {
-            let last = |requests: &VecDeque<RecentRequest>| requests.back().map(|last| last.at);
-            let silent = self
-                .recent
-                .iter()
-                .min_by_key(|(_, requests)| last(requests));
-            if let Some(key) = silent.map(|(key, _)| *key) {
-                self.recent.remove(&key);
-            }
-        }
-        let requests = self.recent.entry(request.key).or_default();
-        if requests.len() == KEPT_MAX {
-            requests.pop_front();
-        }
-        requests.push_back(request);
     }
 }
 

@@ -351,9 +351,10 @@ impl ExportRun {
         let (service, key) = (&self.service, self.key.record.number);
         let endpoint = Endpoint::Export.description().name;
         let charged = (units, service.state.now());
-        service
-            .activity
-            .add_charged((key, &self.request_id), endpoint, charged);
+        service.activity.add_charged(key, endpoint, charged);
+        if let Some(log) = &service.request_log {
+            log.add_charged(&self.request_id, units);
+        }
     }
 
     /// Sends a charged slice and all slices after it.

@@ -74,6 +74,7 @@ mod recording;
 mod reference;
 mod replay;
 mod request;
+mod request_log;
 mod request_target;
 mod router;
 mod saved_searches;

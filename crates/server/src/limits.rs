@@ -40,6 +40,10 @@ pub struct Limits {
     /// Whether the dashboard's list of recent requests shows query strings, which may reveal what a client
     /// is interested in. Off by default.
     pub show_parameters: bool,
+    /// Days for which the dashboard's log of requests keeps them, in a file beside the state; 0 for no log.
+    pub request_log_days: u32,
+    /// Bytes of that file, at least 1 MiB; the oldest requests give way.
+    pub request_log_bytes: u64,
 }
 
 /// Limits of the server's connections. The maxima are those of [`Limits`].
@@ -83,6 +87,8 @@ impl Limits {
     pub const CONCURRENT_MAX: usize = 1_000_000;
     /// The maximum number of threads for expensive queries.
     pub const QUERY_THREADS_MAX: usize = 1024;
+    /// The minimum bytes of the log of requests: 1 MiB.
+    pub const REQUEST_LOG_BYTES_MIN: u64 = 1 << 20;
     /// The maximum of every time limit: a year. The clock cannot represent the end of much longer ones.
     pub const TIME_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -95,6 +101,7 @@ impl Limits {
             query_threads: self.query_threads.min(Limits::QUERY_THREADS_MAX),
             request_time: self.request_time.min(Limits::TIME_MAX),
             query_wait: self.query_wait.min(Limits::TIME_MAX),
+            request_log_bytes: self.request_log_bytes.max(Limits::REQUEST_LOG_BYTES_MIN),
             ..self
         }
     }
@@ -130,6 +137,8 @@ impl Default for Limits {
             slow_query_time: Duration::from_millis(10),
             mcp: true,
             show_parameters: false,
+            request_log_days: 7,
+            request_log_bytes: 256 << 20,
         }
     }
 }

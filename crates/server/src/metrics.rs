@@ -90,6 +90,7 @@ pub(crate) struct Metrics {
     pub(crate) expensive_queries: Counter,
     pub(crate) expensive_queries_refused: Counter,
     pub(crate) log_lines_dropped: Counter,
+    pub(crate) request_log_dropped: Counter,
     pub(crate) generation: Gauge<u64, AtomicU64>,
     pub(crate) index_damaged: Gauge,
     pub(crate) webhooks: webhooks::WebhookMetrics,
@@ -142,6 +143,7 @@ impl Metrics {
             expensive_queries: Counter::default(),
             expensive_queries_refused: Counter::default(),
             log_lines_dropped: Counter::default(),
+            request_log_dropped: Counter::default(),
             generation: Gauge::default(),
             index_damaged: Gauge::default(),
             webhooks: webhooks::WebhookMetrics::new(),
@@ -303,6 +305,11 @@ impl Metrics {
             "log_lines_dropped",
             "Log lines that could not be written",
             self.log_lines_dropped.clone(),
+        );
+        registry.register(
+            "request_log_dropped",
+            "Requests that could not be written to their log",
+            self.request_log_dropped.clone(),
         );
         registry.register(
             "snapshot_generation",

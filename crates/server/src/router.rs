@@ -109,7 +109,11 @@ async fn answer_request(State(service): State<Service>, request: Request) -> Res
             charged: note.charged,
             query: note.query.as_deref(),
         };
-        shared.activity.note(answered, shared.state.now());
+        let at = shared.state.now();
+        shared.activity.note(&answered, at);
+        if let Some(log) = &shared.request_log {
+            log.push(answered.logged(at, shared.limits.show_parameters));
+        }
     }
     response
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use time::{Date, UtcDateTime};
@@ -24,11 +25,15 @@ use super::metrics::Metrics;
 use super::people::Role;
 use super::problem::Problem;
 use super::query_pool::QueryPool;
+use super::request_log::{RequestLog, RequestLogLimits};
 use super::slow::SlowQueries;
 use super::state::{ChargeWriter, Readers, State, StateError};
 use super::unsent::{Room, Unsent};
 use crate::corpus::{Corpus, LocalCorpus, WholeCorpus};
 use signaldex::Index;
+
+/// How long closing waits for the log of requests.
+const LOG_CLOSE_TIME: Duration = Duration::from_secs(2);
 
 /// The source of today's date. Each request reads it once.
 #[derive(Clone)]
@@ -70,6 +75,8 @@ pub(super) struct ServiceCore {
     pub(super) idempotency_keys: KeysInUse,
     pub(super) slow_queries: SlowQueries,
     pub(super) activity: Activity,
+    /// None if no request is to be kept.
+    pub(super) request_log: Option<RequestLog>,
     pub(super) free_answers: FreeAnswers,
     pub(super) exports: ExportSlots,
     pub(super) unsent: Unsent,
@@ -116,6 +123,7 @@ impl Service {
         let writer = ChargeWriter::start(&state, limits.charge_queue, limits.kept())?;
         let readers = Readers::start()?;
         let keyring = Keyring::read(&state)?;
+        let request_log = request_log(&state, limits)?;
         Ok(Service(Arc::new(ServiceCore {
             corpus: WholeCorpus::new(corpus),
             state,
@@ -131,7 +139,8 @@ impl Service {
             exports: ExportSlots::new(limits.exports),
             unsent: Unsent::new(limits.unsent_bytes),
             slow_queries: SlowQueries::over(limits.slow_query_time),
-            activity: Activity::new(limits.show_parameters),
+            activity: Activity::new(),
+            request_log,
             query_pool: QueryPool::new(
                 limits.query_threads,
                 limits.query_wait,
@@ -265,6 +274,10 @@ impl Service {
             let dropped = shared.metrics.log_lines_dropped.inner();
             dropped.store(log.dropped_lines(), Ordering::Relaxed);
         }
+        if let Some(log) = &shared.request_log {
+            let dropped = shared.metrics.request_log_dropped.inner();
+            dropped.store(log.dropped(), Ordering::Relaxed);
+        }
         shared.metrics.text()
     }
 
@@ -272,7 +285,24 @@ impl Service {
     pub fn close(&self) {
         self.0.writer.close();
         self.record_requests();
+        if let Some(log) = &self.0.request_log {
+            log.flush_for(LOG_CLOSE_TIME);
+        }
     }
+}
+
+fn request_log(state: &State, limits: Limits) -> Result<Option<RequestLog>, StateError> {
+    if limits.request_log_days == 0 {
+        return Ok(None);
+    }
+    let bounds = RequestLogLimits {
+        days: limits.request_log_days,
+        bytes: limits.request_log_bytes,
+    };
+    let log = RequestLog::start(state.request_log_path(), bounds);
+    let log =
+        log.map_err(|error| StateError::invalid(format!("cannot start a thread: {error}")))?;
+    Ok(Some(log))
 }
 
 impl std::fmt::Debug for Today {

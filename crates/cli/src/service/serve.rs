@@ -189,6 +189,12 @@ struct Bounds {
     /// Show query strings in the dashboard's list of recent requests, which otherwise names endpoints only
     #[arg(long, env = "SIGNALDEX_SHOW_PARAMETERS")]
     show_parameters: bool,
+    /// Days for which the dashboard's log of requests keeps them, in the file STATE-requests; 0 for no log
+    #[arg(long, value_name = "DAYS", default_value_t = Limits::default().request_log_days, env = "SIGNALDEX_REQUEST_LOG_DAYS")]
+    request_log_days: u32,
+    /// Bytes of that file, at least 1,048,576; the oldest requests give way
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().request_log_bytes, env = "SIGNALDEX_REQUEST_LOG_BYTES")]
+    request_log_bytes: u64,
     /// Seconds to keep answering after the service is told to stop, with /readyz at 503; by default none.
     /// Choose more than a load balancer needs to notice
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, env = "SIGNALDEX_DRAIN_TIME")]
@@ -451,6 +457,8 @@ impl Bounds {
             query_wait: self.query_wait,
             slow_query_time: self.slow_query_time,
             show_parameters: self.show_parameters,
+            request_log_days: self.request_log_days,
+            request_log_bytes: self.request_log_bytes,
             ..Limits::default()
         }
     }

@@ -162,6 +162,13 @@ impl State {
         self.clock.now()
     }
 
+    /// The path of the log of requests, beside the state.
+    pub(crate) fn request_log_path(&self) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push("-requests");
+        path.into()
+    }
+
     /// Checks that the open files are still those at the path. Commits to other files would be lost.
     pub(crate) fn check_files(&self) -> Result<(), LostFile> {
         self.files.check()

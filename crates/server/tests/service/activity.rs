@@ -256,3 +256,63 @@ fn a_quota_that_is_nearly_used_or_used_up_is_told() {
         assert!(shown(&dashboard, page).contains("bar-full"), "{page}");
     }
 }
+
+#[test]
+fn the_log_of_requests_has_pages_of_100_and_is_kept_beside_the_state() {
+    let dashboard = Dashboard::start();
+    let new = NewKey::named("shop");
+    let (record, key) = dashboard.state().create_key(&new).expect("a key");
+    for _ in 0..100 {
+        dashboard.ask("/api/v1/filter-options", "sdx_unknown");
+    }
+    for _ in 0..5 {
+        dashboard.ask("/api/v1/signals?limit=1", key.as_str());
+    }
+    let rows = |target: &str| {
+        shown(&dashboard, target)
+            .matches("<td class=\"together\">")
+            .count()
+    };
+    let first = shown(&dashboard, "/requests");
+    assert_eq!(rows("/requests"), 100);
+    let older = first
+        .split("rel=\"next\" href=\"")
+        .nth(1)
+        .expect("a next page");
+    let older = older
+        .split('"')
+        .next()
+        .expect("a link")
+        .replace("&#38;", "&");
+    assert_eq!(rows(&older), 5);
+    assert_eq!(rows(&format!("/requests?key={}", record.id)), 5);
+    assert_eq!(
+        rows("/requests?endpoint=filter-options&outcome=refused"),
+        100
+    );
+    assert_eq!(rows("/requests?outcome=failed"), 0);
+    assert_eq!(rows("/requests?to=2020-01-01T00:00"), 0);
+    assert_eq!(rows("/requests?from=2020-01-01T00:00&outcome=answered"), 5);
+    assert!(shown(&dashboard, "/requests?from=yesterday").contains("role=\"alert\""));
+    let file = dashboard.state_path().with_file_name("state.db-requests");
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&file.metadata().expect("a file").permissions());
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn no_log_of_requests_is_kept_where_the_operator_wants_none() {
+    let limits = Limits {
+        request_log_days: 0,
+        ..Limits::default()
+    };
+    let dashboard = Dashboard::with(SESSION, limits);
+    dashboard.ask("/api/v1/signals", "sdx_unknown");
+    assert!(shown(&dashboard, "/requests").contains("--request-log-days 0"));
+    assert!(
+        !dashboard
+            .state_path()
+            .with_file_name("state.db-requests")
+            .exists()
+    );
+}

@@ -1,0 +1,219 @@
+//! The log of requests for the dashboard: a SQLite file of its own beside the state, of some days and bytes.
+//!
+//! No request waits for it: lines go through a bounded queue to one thread. A line that finds the queue full, or cannot be
+//! written, is dropped and counted.
+
+mod file;
+
+use std::borrow::Cow;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::time::{Duration, Instant};
+
+use time::UtcDateTime;
+
+use self::file::RequestFile;
+use super::state::StateError;
+
+/// Lines in the queue: a second at the highest rates measured, each a few hundred bytes.
+const QUEUE_MAX: usize = 16_384;
+/// How long lines are gathered for a transaction.
+const GATHER_TIME: Duration = Duration::from_secs(1);
+/// Lines of a transaction.
+const GATHERED_MAX: usize = 2_048;
+/// Pause before a file that could not be written is opened again.
+const RETRY_PAUSE: Duration = Duration::from_secs(5);
+
+/// What the file may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestLogLimits {
+    pub(crate) days: u32,
+    pub(crate) bytes: u64,
+}
+
+/// A logged request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LoggedRequest {
+    /// The position in the log, from 1; 0 until it is written.
+    pub(crate) number: i64,
+    /// The number of the key; 0 if no key was accepted.
+    pub(crate) key: i64,
+    pub(crate) at: UtcDateTime,
+    pub(crate) request_id: String,
+    pub(crate) endpoint: Cow<'static, str>,
+    pub(crate) status: u16,
+    /// The problem code, if the request was refused.
+    pub(crate) code: Option<Cow<'static, str>>,
+    pub(crate) time: Duration,
+    pub(crate) charged: u64,
+    /// The query string, if parameters are shown.
+    pub(crate) query: Option<String>,
+}
+
+/// The requests that a page shows, latest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RequestsWanted<'a> {
+    pub(crate) key: Option<i64>,
+    /// Empty for all.
+    pub(crate) endpoint: &'a str,
+    /// The smallest and the largest status.
+    pub(crate) statuses: Option<(u16, u16)>,
+    /// Empty for all.
+    pub(crate) request_id: &'a str,
+    pub(crate) from: Option<UtcDateTime>,
+    /// Before this instant.
+    pub(crate) to: Option<UtcDateTime>,
+    /// Before the request of this number, where a page has ended.
+    pub(crate) before: Option<i64>,
+    pub(crate) rows: u32,
+}
+
+/// Queues lines for a writing thread. Clones share the queue.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestLog {
+    queue: SyncSender<Entry>,
+    dropped: Arc<AtomicU64>,
+    file: Arc<RequestFile>,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Request(Box<LoggedRequest>),
+    /// Units charged while the answer of a request was sent.
+    Charged(String, u64),
+    /// Answered when everything queued before it has been written or dropped.
+    Flush(mpsc::Sender<()>),
+}
+
+impl RequestLog {
+    /// Starts a thread that writes to a file, which it creates. It ends with the last clone of the log.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub(crate) fn start(path: PathBuf, limits: RequestLogLimits) -> io::Result<RequestLog> {
+        let (queue, entries) = mpsc::sync_channel(QUEUE_MAX);
+        let file = Arc::new(RequestFile::new(path, limits));
+        let dropped = Arc::new(AtomicU64::new(0));
+        let writer = Writer {
+            file: Arc::clone(&file),
+            dropped: Arc::clone(&dropped),
+            retry_at: None,
+        };
+        std::thread::Builder::new()
+            .name("requests".to_owned())
+            .spawn(move || writer.run(&entries))?;
+        Ok(RequestLog {
+            queue,
+            dropped,
+            file,
+        })
+    }
+
+    /// Queues or drops a request; never blocks.
+    pub(crate) fn push(&self, request: LoggedRequest) {
+        self.send(Entry::Request(Box::new(request)));
+    }
+
+    /// Adds units to a request that was pushed before.
+    pub(crate) fn add_charged(&self, request_id: &str, units: u64) {
+        self.send(Entry::Charged(request_id.to_owned(), units));
+    }
+
+    /// Lines dropped so far.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Waits until everything pushed so far was written or dropped, but no longer than `time`. Blocks.
+    pub(crate) fn flush_for(&self, time: Duration) {
+        let (done, is_done) = mpsc::channel();
+        if self.queue.try_send(Entry::Flush(done)).is_ok() {
+            // After a time-out, the thread still writes the lines.
+            let _ = is_done.recv_timeout(time);
+        }
+    }
+
+    /// Requests, latest first.
+    ///
+    /// Cost: of a key or a request id, a look-up for each; else a pass over what is later than the last of them.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn requests(
+        &self,
+        wanted: &RequestsWanted<'_>,
+    ) -> Result<Vec<LoggedRequest>, StateError> {
+        self.file.read(wanted)
+    }
+
+    fn send(&self, entry: Entry) {
+        if self.queue.try_send(entry).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The writing thread.
+struct Writer {
+    file: Arc<RequestFile>,
+    dropped: Arc<AtomicU64>,
+    /// When a file that could not be written is tried again.
+    retry_at: Option<Instant>,
+}
+
+impl Writer {
+    /// Runs until every clone of the log is gone.
+    fn run(mut self, entries: &Receiver<Entry>) {
+        while let Ok(first) = entries.recv() {
+            let mut gathered = vec![first];
+            let until = Instant::now() + GATHER_TIME;
+            let mut is_wanted = matches!(gathered[0], Entry::Flush(_));
+            while !is_wanted && gathered.len() < GATHERED_MAX {
+                let left = until.saturating_duration_since(Instant::now());
+                match entries.recv_timeout(left) {
+                    Ok(entry) => {
+                        is_wanted = matches!(entry, Entry::Flush(_));
+                        gathered.push(entry);
+                    }
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            self.write(gathered);
+        }
+    }
+
+    fn write(&mut self, gathered: Vec<Entry>) {
+        let lines = gathered.iter();
+        let lines = lines
+            .filter(|entry| !matches!(entry, Entry::Flush(_)))
+            .count() as u64;
+        let is_pausing = self.retry_at.is_some_and(|at| Instant::now() < at);
+        if lines > 0 && is_pausing {
+            self.dropped.fetch_add(lines, Ordering::Relaxed);
+        } else if lines > 0 {
+            let written = self.file.write(&gathered);
+            self.retry_at = None;
+            if let Err(error) = written {
+                tracing::warn!(
+                    error = format_args!("{error:#}"),
+                    lines,
+                    "requests could not be written to their log"
+                );
+                self.dropped.fetch_add(lines, Ordering::Relaxed);
+                self.retry_at = Some(Instant::now() + RETRY_PAUSE);
+            }
+        }
+        for entry in gathered {
+            if let Entry::Flush(done) = entry {
+                // The waiting side may have timed out.
+                let _ = done.send(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
