@@ -74,13 +74,13 @@ pub(crate) struct RequestsWanted<'a> {
 /// Queues lines for a writing thread. Clones share the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestLog {
-    queue: SyncSender<Entry>,
+    queue: SyncSender<RequestEntry>,
     dropped: Arc<AtomicU64>,
     file: Arc<RequestFile>,
 }
 
 #[derive(Debug)]
-enum Entry {
+enum RequestEntry {
     Request(Box<LoggedRequest>),
     /// Units charged while the answer of a request was sent.
     Charged(String, u64),
@@ -97,7 +97,7 @@ impl RequestLog {
         let (queue, entries) = mpsc::sync_channel(QUEUE_MAX);
         let file = Arc::new(RequestFile::new(path, limits));
         let dropped = Arc::new(AtomicU64::new(0));
-        let writer = Writer {
+        let writer = RequestWriter {
             file: Arc::clone(&file),
             dropped: Arc::clone(&dropped),
             retry_at: None,
@@ -114,12 +114,12 @@ impl RequestLog {
 
     /// Queues or drops a request; never blocks.
     pub(crate) fn push(&self, request: LoggedRequest) {
-        self.send(Entry::Request(Box::new(request)));
+        self.send(RequestEntry::Request(Box::new(request)));
     }
 
     /// Adds units to a request that was pushed before.
     pub(crate) fn add_charged(&self, request_id: &str, units: u64) {
-        self.send(Entry::Charged(request_id.to_owned(), units));
+        self.send(RequestEntry::Charged(request_id.to_owned(), units));
     }
 
     /// Lines dropped so far.
@@ -130,7 +130,7 @@ impl RequestLog {
     /// Waits until everything pushed so far was written or dropped, but no longer than `time`. Blocks.
     pub(crate) fn flush_for(&self, time: Duration) {
         let (done, is_done) = mpsc::channel();
-        if self.queue.try_send(Entry::Flush(done)).is_ok() {
+        if self.queue.try_send(RequestEntry::Flush(done)).is_ok() {
             // After a time-out, the thread still writes the lines.
             let _ = is_done.recv_timeout(time);
         }
@@ -149,7 +149,7 @@ impl RequestLog {
         self.file.read(wanted)
     }
 
-    fn send(&self, entry: Entry) {
+    fn send(&self, entry: RequestEntry) {
         if self.queue.try_send(entry).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -157,25 +157,25 @@ impl RequestLog {
 }
 
 /// The writing thread.
-struct Writer {
+struct RequestWriter {
     file: Arc<RequestFile>,
     dropped: Arc<AtomicU64>,
     /// When a file that could not be written is tried again.
     retry_at: Option<Instant>,
 }
 
-impl Writer {
+impl RequestWriter {
     /// Runs until every clone of the log is gone.
-    fn run(mut self, entries: &Receiver<Entry>) {
+    fn run(mut self, entries: &Receiver<RequestEntry>) {
         while let Ok(first) = entries.recv() {
             let mut gathered = vec![first];
             let until = Instant::now() + GATHER_TIME;
-            let mut is_wanted = matches!(gathered[0], Entry::Flush(_));
+            let mut is_wanted = matches!(gathered[0], RequestEntry::Flush(_));
             while !is_wanted && gathered.len() < GATHERED_MAX {
                 let left = until.saturating_duration_since(Instant::now());
                 match entries.recv_timeout(left) {
                     Ok(entry) => {
-                        is_wanted = matches!(entry, Entry::Flush(_));
+                        is_wanted = matches!(entry, RequestEntry::Flush(_));
                         gathered.push(entry);
                     }
                     Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
@@ -185,10 +185,10 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, gathered: Vec<Entry>) {
+    fn write(&mut self, gathered: Vec<RequestEntry>) {
         let lines = gathered.iter();
         let lines = lines
-            .filter(|entry| !matches!(entry, Entry::Flush(_)))
+            .filter(|entry| !matches!(entry, RequestEntry::Flush(_)))
             .count() as u64;
         let is_pausing = self.retry_at.is_some_and(|at| Instant::now() < at);
         if lines > 0 && is_pausing {
@@ -207,7 +207,7 @@ impl Writer {
             }
         }
         for entry in gathered {
-            if let Entry::Flush(done) = entry {
+            if let RequestEntry::Flush(done) = entry {
                 // The waiting side may have timed out.
                 let _ = done.send(());
             }

@@ -10,7 +10,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior, params, params_from_iter};
 use time::UtcDateTime;
 
-use super::{Entry, LoggedRequest, RequestLogLimits, RequestsWanted};
+use super::{LoggedRequest, RequestEntry, RequestLogLimits, RequestsWanted};
 use crate::state::StateError;
 
 /// Marks a SQLite file as a log of requests ("sdxR"), so that files of other programs are never written.
@@ -57,7 +57,7 @@ impl RequestFile {
     }
 
     /// Writes entries in one transaction and removes what is too old or too much.
-    pub(super) fn write(&self, entries: &[Entry]) -> Result<(), StateError> {
+    pub(super) fn write(&self, entries: &[RequestEntry]) -> Result<(), StateError> {
         let mut writing = self.lock();
         let mut connection = match writing.take() {
             Some(connection) => connection,
@@ -138,13 +138,13 @@ fn lay_out(connection: &mut Connection, path: &std::path::Path) -> Result<(), St
 
 fn write_all(
     connection: &mut Connection,
-    entries: &[Entry],
+    entries: &[RequestEntry],
     limits: RequestLogLimits,
 ) -> Result<(), StateError> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let latest = entries.iter().filter_map(|entry| match entry {
-        Entry::Request(request) => Some(milliseconds(request.at)),
-        Entry::Charged(..) | Entry::Flush(_) => None,
+        RequestEntry::Request(request) => Some(milliseconds(request.at)),
+        RequestEntry::Charged(..) | RequestEntry::Flush(_) => None,
     });
     // First, because it makes room.
     if let Some(now) = latest.max() {
@@ -164,14 +164,14 @@ fn write_all(
     }
     for entry in entries {
         match entry {
-            Entry::Request(request) => insert(&change, request)?,
-            Entry::Charged(request_id, units) => {
+            RequestEntry::Request(request) => insert(&change, request)?,
+            RequestEntry::Charged(request_id, units) => {
                 let mut add = change.prepare_cached(
                     "UPDATE requests SET charged = charged + ?2 WHERE request_id = ?1",
                 )?;
                 add.execute(params![request_id, stored(*units)])?;
             }
-            Entry::Flush(_) => {}
+            RequestEntry::Flush(_) => {}
         }
     }
     Ok(change.commit()?)

@@ -55,7 +55,7 @@ struct PointJson<'a> {
 }
 
 #[derive(Serialize)]
-struct Faults {
+struct SeriesFaults {
     errors: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> PageResult {
     let form = FormData::parse(visit.query.as_bytes());
     let wanted = match wanted(state, &form)? {
         Ok(wanted) => wanted,
-        Err(errors) => return answer(StatusCode::BAD_REQUEST, &Faults { errors }),
+        Err(errors) => return answer(StatusCode::BAD_REQUEST, &SeriesFaults { errors }),
     };
     let key = wanted.key.as_ref();
     let lines = state.series(
