@@ -25,13 +25,11 @@ mod readers;
 mod replay_store;
 mod schema;
 mod search_store;
-mod tables;
 mod series_store;
+mod tables;
 mod turn;
-mod upgrade;
 mod usage_store;
 mod webhook_queue;
-mod webhook_schema;
 mod webhook_store;
 mod writer;
 

@@ -10,18 +10,6 @@ use super::number::{Number, counts, number};
 use super::{State, StateError};
 use crate::metering::{Counter, Counts, Month};
 
-/// `quota` is the one that was reached: an alert is due again once it was raised and is reached anew.
-pub(super) const SCHEMA: &str = "
-    CREATE TABLE quota_alerts (
-        month INTEGER NOT NULL,
-        key INTEGER NOT NULL,
-        counter TEXT NOT NULL,
-        percent INTEGER NOT NULL,
-        quota INTEGER NOT NULL,
-        PRIMARY KEY (month, key, counter, percent)
-    ) STRICT, WITHOUT ROWID;
-";
-
 /// The parts of a quota that are told, in percent, the larger first.
 pub(crate) const TOLD_AT: [u64; 2] = [100, 80];
 

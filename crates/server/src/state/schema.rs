@@ -12,17 +12,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::error::StateError;
 use super::files::FileId;
 use super::functions::add_functions;
-use super::tables::{SCHEMA, SINCE_VERSION_2, USAGE};
-use super::quota_store;
-use super::series_store;
-use super::upgrade::upgrade;
-use super::webhook_schema::WEBHOOKS;
+use super::tables::TABLES;
 
 /// Marks a SQLite file as a state of signaldex ("sdxS"), so that files of other programs are never
 /// written.
 const APPLICATION_ID: i32 = 0x7364_7853;
-/// The version of the schema. A file with an earlier one is upgraded, and one with a later one is not opened.
-const VERSION: i64 = 2;
+/// The version of the schema. A file with a later one is not opened.
+const VERSION: i64 = 1;
 /// How long a statement waits for another process to finish its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// First pause between attempts: SQLite's own pauses grow to the length of many commits.
@@ -158,7 +154,7 @@ fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-/// Creates the tables in an empty file, or upgrades those of an earlier release.
+/// Creates the tables in an empty file.
 fn lay_out(connection: &mut Connection) -> Result<(), StateError> {
     if version(connection)? == VERSION {
         return Ok(());
@@ -166,11 +162,8 @@ fn lay_out(connection: &mut Connection) -> Result<(), StateError> {
     let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Another process may have done it since.
     match version(&change)? {
-        0 => [SCHEMA, USAGE, SINCE_VERSION_2, WEBHOOKS, series_store::SCHEMA, quota_store::SCHEMA]
-            .iter()
-            .try_for_each(|tables| change.execute_batch(tables))?,
+        0 => change.execute_batch(TABLES)?,
         VERSION => return Ok(()),
-        earlier @ 1..VERSION => upgrade(&change, earlier)?,
         later => return Err(StateError::newer(later)),
     }
     change.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -195,3 +188,6 @@ fn explain(path: &Path, error: rusqlite::Error) -> StateError {
         _ => error.into(),
     }
 }
+
+#[cfg(test)]
+mod tests;

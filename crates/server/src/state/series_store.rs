@@ -11,36 +11,6 @@ use super::number::{Number, number};
 use super::{State, StateError};
 use crate::time_histogram::TimeHistogram;
 
-/// `step` is the length of a step in minutes, and `start` its first minute since 1970. `series` has the sums over all
-/// keys, requests without a valid one included. `times` is a [`TimeHistogram`] of the successes.
-pub(super) const SCHEMA: &str = "
-    CREATE TABLE series (
-        step INTEGER NOT NULL,
-        start INTEGER NOT NULL,
-        endpoint TEXT NOT NULL,
-        requests INTEGER NOT NULL,
-        succeeded INTEGER NOT NULL,
-        refused INTEGER NOT NULL,
-        failed INTEGER NOT NULL,
-        units INTEGER NOT NULL,
-        times BLOB NOT NULL,
-        PRIMARY KEY (step, start, endpoint)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE key_series (
-        step INTEGER NOT NULL,
-        start INTEGER NOT NULL,
-        key INTEGER NOT NULL,
-        endpoint TEXT NOT NULL,
-        requests INTEGER NOT NULL,
-        succeeded INTEGER NOT NULL,
-        refused INTEGER NOT NULL,
-        failed INTEGER NOT NULL,
-        units INTEGER NOT NULL,
-        times BLOB NOT NULL,
-        PRIMARY KEY (step, start, key, endpoint)
-    ) STRICT, WITHOUT ROWID;
-";
-
 /// Rows that a transaction removes, as many as it may add: a day has 24 hours, so removing keeps up.
 const REMOVED_MAX: usize = 4096;
 

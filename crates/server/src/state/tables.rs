@@ -1,4 +1,4 @@
-//! The tables of the state file, for new files and for upgrades.
+//! The tables of the state file.
 
 /// `replays` stores whole answers, so that a repeated answer has the same items even if records have
 /// changed; `length` is the uncompressed length in bytes. `export_slices` stores the ids that exports under
@@ -7,7 +7,15 @@
 /// over all keys, so that no page of the dashboard adds up 100,000 of them. `people` stores the hashes of the dashboard's tokens, and `audit` who changed which
 /// row (`audit_store`). A column that could reveal a secret is a BLOB, which no audit entry shows. `day` is a Julian day
 /// number. The `key` of a request is 0 if no key was accepted.
-pub(super) const SCHEMA: &str = "
+///
+/// The first position of a saved search is null until a service has seen it. `webhooks.due_at` is in milliseconds since
+/// 1970, and null while nothing follows; `batch` has the ids of a batch as JSON, and `answers` whether the last attempt
+/// was accepted. `webhook_changes` counts what makes the deliverer read the searches again. In `series` and
+/// `key_series`, `step` is the length of a step in minutes, `start` its first minute since 1970, and `times` a
+/// [`TimeHistogram`](crate::time_histogram::TimeHistogram) of the successes; `series` has the sums over all keys,
+/// requests without a valid one included. `quota_alerts.quota` is the one that was reached: an alert is due again once
+/// it was raised and is reached anew.
+pub(super) const TABLES: &str = "
     CREATE TABLE keys (
         number INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -80,10 +88,6 @@ pub(super) const SCHEMA: &str = "
         bytes INTEGER NOT NULL,
         PRIMARY KEY (key, hour)
     ) STRICT, WITHOUT ROWID;
-";
-
-/// The table that files of version 1 have by another key.
-pub(super) const USAGE: &str = "
     CREATE TABLE usage (
         key INTEGER NOT NULL REFERENCES keys (number),
         month INTEGER NOT NULL,
@@ -93,10 +97,6 @@ pub(super) const USAGE: &str = "
         free_answers INTEGER NOT NULL,
         PRIMARY KEY (month, key)
     ) STRICT, WITHOUT ROWID;
-";
-
-/// The tables that files of version 1 lack. The first position of a search is null until a service has seen it.
-pub(super) const SINCE_VERSION_2: &str = "
     CREATE TABLE usage_totals (
         month INTEGER NOT NULL,
         day INTEGER NOT NULL,
@@ -146,4 +146,81 @@ pub(super) const SINCE_VERSION_2: &str = "
         UNIQUE (key, name)
     ) STRICT;
     CREATE INDEX saved_searches_not_begun ON saved_searches (number) WHERE first_position IS NULL;
+    CREATE TABLE series (
+        step INTEGER NOT NULL,
+        start INTEGER NOT NULL,
+        endpoint TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        succeeded INTEGER NOT NULL,
+        refused INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        units INTEGER NOT NULL,
+        times BLOB NOT NULL,
+        PRIMARY KEY (step, start, endpoint)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE key_series (
+        step INTEGER NOT NULL,
+        start INTEGER NOT NULL,
+        key INTEGER NOT NULL,
+        endpoint TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        succeeded INTEGER NOT NULL,
+        refused INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        units INTEGER NOT NULL,
+        times BLOB NOT NULL,
+        PRIMARY KEY (step, start, key, endpoint)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE quota_alerts (
+        month INTEGER NOT NULL,
+        key INTEGER NOT NULL,
+        counter TEXT NOT NULL,
+        percent INTEGER NOT NULL,
+        quota INTEGER NOT NULL,
+        PRIMARY KEY (month, key, counter, percent)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE webhooks (
+        search INTEGER PRIMARY KEY REFERENCES saved_searches (number) ON DELETE CASCADE,
+        url TEXT NOT NULL,
+        host TEXT NOT NULL,
+        secret BLOB NOT NULL,
+        former_secret BLOB,
+        former_until INTEGER,
+        status TEXT NOT NULL,
+        is_current INTEGER NOT NULL,
+        position TEXT,
+        batch TEXT,
+        batch_at INTEGER,
+        next_position TEXT,
+        attempts INTEGER NOT NULL,
+        due_at INTEGER,
+        answers INTEGER NOT NULL,
+        delivered_at INTEGER
+    ) STRICT;
+    CREATE INDEX webhooks_due ON webhooks (due_at, answers, host) WHERE due_at IS NOT NULL;
+    CREATE INDEX webhooks_current ON webhooks (search) WHERE is_current;
+    CREATE TABLE webhook_attempts (
+        search INTEGER NOT NULL REFERENCES saved_searches (number) ON DELETE CASCADE,
+        at INTEGER NOT NULL,
+        event TEXT NOT NULL,
+        attempt INTEGER NOT NULL,
+        status INTEGER,
+        reason TEXT,
+        milliseconds INTEGER NOT NULL,
+        matches INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX webhook_attempts_by_search ON webhook_attempts (search, at);
+    CREATE TABLE webhook_feed (position TEXT NOT NULL) STRICT;
+    CREATE TABLE webhook_lease (holder TEXT NOT NULL, until INTEGER NOT NULL) STRICT;
+    CREATE TABLE webhook_changes (count INTEGER NOT NULL) STRICT;
+    INSERT INTO webhook_changes VALUES (0);
+    CREATE TRIGGER webhook_added AFTER INSERT ON webhooks BEGIN
+        UPDATE webhook_changes SET count = count + 1;
+    END;
+    CREATE TRIGGER webhook_deleted AFTER DELETE ON webhooks BEGIN
+        UPDATE webhook_changes SET count = count + 1;
+    END;
+    CREATE TRIGGER webhook_search_edited AFTER UPDATE OF query, removals ON saved_searches BEGIN
+        UPDATE webhook_changes SET count = count + 1;
+    END;
 ";
