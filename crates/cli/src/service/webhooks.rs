@@ -1,11 +1,12 @@
-//! `signaldex searches` for those with a webhook: pause, resume, rotate, test, deliveries.
+//! `signaldex searches` for those with a webhook: pause, resume, rotate, test, deliveries; and how `serve` delivers.
 
 use std::io::Write;
 
 use serde_json::json;
 use signaldex_server::Service;
 use signaldex_server::webhooks::{
-    AddressRange, RetryPauses, WebhookDelivery, WebhookOptions, WebhookRules, WebhookUrl, send_test,
+    AddressRange, AlertWebhook, RetryPauses, WebhookDelivery, WebhookOptions, WebhookRules,
+    WebhookSecret, WebhookUrl, send_test,
 };
 use time::Duration;
 
@@ -91,6 +92,9 @@ pub(crate) struct WebhookDeliveryOptions {
     /// Maximum number of concurrent attempts: 4 a host, and half of them for endpoints whose last attempt was accepted
     #[arg(long, value_name = "N", default_value_t = WebhookOptions::default().concurrency, value_parser = parse_concurrent(), env = "SIGNALDEX_WEBHOOK_CONCURRENCY")]
     webhook_concurrency: usize,
+    /// Send alerts of quotas at 80 and 100 % to this webhook, signed with the secret in SIGNALDEX_ALERT_SECRET
+    #[arg(long, value_name = "URL", env = "SIGNALDEX_ALERT_WEBHOOK")]
+    alert_webhook: Option<String>,
 }
 
 /// List the last attempts to deliver, newest first: at most 100 of the last 7 days
@@ -112,8 +116,12 @@ impl WebhookRuleOptions {
 
     /// Reads the URL of a webhook.
     pub(super) fn url(&self, text: &str) -> Result<WebhookUrl, Failure> {
+        self.url_of("--webhook", text)
+    }
+
+    fn url_of(&self, option: &str, text: &str) -> Result<WebhookUrl, Failure> {
         let url = WebhookUrl::parse(text, &self.rules());
-        url.map_err(|error| format!("--webhook: {error}").into())
+        url.map_err(|error| format!("{option}: {error}").into())
     }
 }
 
@@ -172,8 +180,13 @@ impl TestWebhook {
 }
 
 impl WebhookDeliveryOptions {
-    /// Delivers until the guard is dropped, unless that is switched off or the index is elsewhere.
-    pub(super) fn start(&self, service: &Service) -> Result<Option<WebhookDelivery>, Failure> {
+    /// Delivers until the guards are dropped.
+    pub(super) fn start(&self, service: &Service) -> Result<[Option<WebhookDelivery>; 2], Failure> {
+        Ok([self.start_searches(service)?, self.start_alerts(service)?])
+    }
+
+    /// `None` if that is switched off or the index is elsewhere.
+    fn start_searches(&self, service: &Service) -> Result<Option<WebhookDelivery>, Failure> {
         if self.no_webhooks {
             return Ok(None);
         }
@@ -182,6 +195,18 @@ impl WebhookDeliveryOptions {
         options.pauses.clone_from(&self.webhook_pauses);
         options.concurrency = self.webhook_concurrency;
         Ok(service.deliver_webhooks(options)?)
+    }
+
+    /// `None` without a webhook for alerts.
+    fn start_alerts(&self, service: &Service) -> Result<Option<WebhookDelivery>, Failure> {
+        let Some(url) = &self.alert_webhook else {
+            return Ok(None);
+        };
+        let url = self.rules.url_of("--alert-webhook", url)?;
+        let mut webhook = AlertWebhook::new(url, alert_secret()?);
+        webhook.rules = self.rules.rules();
+        webhook.pauses.clone_from(&self.webhook_pauses);
+        Ok(Some(service.deliver_alerts(webhook)?))
     }
 }
 
@@ -193,6 +218,17 @@ impl ListDeliveries {
         }
         source::print_json(&state.deliveries(&self.id)?)
     }
+}
+
+/// The secret of the webhook for alerts. It is no option, so that no list of processes shows it.
+fn alert_secret() -> Result<WebhookSecret, Failure> {
+    let secret = std::env::var("SIGNALDEX_ALERT_SECRET").ok();
+    let secret = secret.as_deref().and_then(WebhookSecret::parse);
+    secret.ok_or_else(|| {
+        "--alert-webhook: SIGNALDEX_ALERT_SECRET has to hold the secret that signs alerts: whsec_ and base64, such as \
+         what `printf whsec_; openssl rand -base64 32` prints"
+            .into()
+    })
 }
 
 fn parse_pauses(text: &str) -> Result<RetryPauses, String> {

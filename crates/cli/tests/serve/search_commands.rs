@@ -12,7 +12,8 @@ use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use crate::program::{json, program, run, serve};
+use crate::client;
+use crate::program::{json, launch, program, run, serve};
 
 /// The longest that an event may take.
 const WAIT: Duration = Duration::from_secs(20);
@@ -342,4 +343,52 @@ fn the_certificate_of_a_webhook_is_checked_against_the_roots_of_the_system() {
     assert_eq!(known["status"], 200);
     let (head, _) = received.recv_timeout(WAIT).expect("an event");
     assert!(head.contains("webhook-id: msg_"));
+}
+
+#[test]
+fn serve_sends_alerts_of_quotas_to_the_operator() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let create = ["keys", "create", "--name", "shop", "--quota-signals", "1"];
+    let key = json(&run(&state, &create));
+    let (url, received) = receiver("204 No Content", None);
+    let serve_with = |secret: Option<&str>, url: &str| {
+        let mut command = program();
+        command.args(["serve", "@sample", "--addr", "127.0.0.1:0"]);
+        command.args(["--admin-addr", "127.0.0.1:0", "--alert-webhook", url]);
+        command.args(PERMITTED).arg("--state").arg(&state);
+        command.env_remove("SIGNALDEX_ALERT_SECRET");
+        command.envs(secret.map(|secret| ("SIGNALDEX_ALERT_SECRET", secret)));
+        command
+    };
+    for (secret, url, fault) in [
+        (None, url.as_str(), "SIGNALDEX_ALERT_SECRET"),
+        (Some("password"), url.as_str(), "whsec_"),
+        (Some("whsec_AQID"), "http://10.1.1.1/", "10.1.1.1"),
+    ] {
+        let output = serve_with(secret, url).output().expect("the program runs");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && message.contains(fault),
+            "{message}"
+        );
+        assert!(message.contains("--alert-webhook"), "{message}");
+    }
+    let (mut service, address, _errors) = launch(serve_with(Some("whsec_AQID"), &url));
+    let bearer = format!("Bearer {}", text(&key["key"]));
+    let target = "/api/v1/signals?limit=1";
+    let answer = client::request(address, "GET", target, &[("authorization", &bearer)]);
+    assert_eq!(answer.status, 200);
+    let (head, body) = received.recv_timeout(WAIT).expect("an event");
+    assert!(head.contains("webhook-signature: v1,"), "{head}");
+    assert_eq!(
+        (
+            &body["type"],
+            &body["data"]["keyId"],
+            &body["data"]["percent"]
+        ),
+        (&json!("quota.reached"), &key["id"], &json!(100))
+    );
+    service.kill().expect("killed");
+    service.wait().expect("gone");
 }

@@ -5,6 +5,7 @@
 //! fsync takes milliseconds, and many requests share it.
 
 mod activity_store;
+mod alert_queue;
 mod audit_store;
 mod clock;
 mod commit;
@@ -44,6 +45,7 @@ pub use error::StateError;
 pub use usage_store::UsageLine;
 
 pub(crate) use activity_store::{BusyKey, CountedBy, NewRequests, RequestTotal};
+pub(crate) use alert_queue::DueAlert;
 pub(crate) use audit_store::AuditWanted;
 pub(crate) use commit::{Charge, KeptContent};
 pub(crate) use export_store::{ExportCharge, ExportName};

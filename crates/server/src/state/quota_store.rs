@@ -7,6 +7,7 @@ use time::UtcDateTime;
 
 use super::activity_store::NewRequests;
 use super::number::{Number, counts, number};
+use super::webhook_store::milliseconds;
 use super::{State, StateError};
 use crate::metering::{Counter, Counts, Month};
 
@@ -100,7 +101,7 @@ pub(super) fn note(
             continue;
         };
         for alert in key.reached(month) {
-            if note_one(change, key.number, &alert)? {
+            if note_one(change, key.number, &alert, now)? {
                 alerts.push(alert);
             }
         }
@@ -113,17 +114,26 @@ pub(super) fn note(
 }
 
 /// Stores an alert with those of smaller parts. Returns whether it was not told yet.
-fn note_one(change: &Transaction<'_>, key: i64, alert: &QuotaAlert) -> rusqlite::Result<bool> {
+fn note_one(
+    change: &Transaction<'_>,
+    key: i64,
+    alert: &QuotaAlert,
+    now: UtcDateTime,
+) -> rusqlite::Result<bool> {
     let mut is_new = false;
     for percent in TOLD_AT.into_iter().filter(|known| *known <= alert.percent) {
         let mut note = change.prepare_cached(
-            "INSERT INTO quota_alerts VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET \
-             quota = excluded.quota WHERE excluded.quota > quota",
+            "INSERT INTO quota_alerts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8) \
+             ON CONFLICT DO UPDATE SET quota = excluded.quota, used = excluded.used, \
+             raised_at = excluded.raised_at, attempts = 0, due_at = excluded.due_at \
+             WHERE excluded.quota > quota",
         )?;
         let (month, counter) = (alert.month.number(), alert.counter.as_str());
-        let quota = Number(alert.quota);
-        let noted = note.execute(params![month, key, counter, Number(percent), quota])?;
-        is_new |= noted > 0 && percent == alert.percent;
+        let (quota, used) = (Number(alert.quota), Number(alert.used));
+        let is_told = percent == alert.percent;
+        let (at, due) = (now.unix_timestamp(), is_told.then(|| milliseconds(now)));
+        let row = params![month, key, counter, Number(percent), quota, used, at, due];
+        is_new |= note.execute(row)? > 0 && is_told;
     }
     Ok(is_new)
 }

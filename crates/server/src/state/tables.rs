@@ -9,7 +9,7 @@
 /// number. The `key` of a request is 0 if no key was accepted.
 ///
 /// The first position of a saved search is null until a service has seen it. `webhooks.due_at` is in milliseconds since
-/// 1970, and null while nothing follows; `batch` has the ids of a batch as JSON, and `answers` whether the last attempt
+/// 1970, and null while nothing follows, as is `quota_alerts.due_at`; `batch` has the ids of a batch as JSON, and `answers` whether the last attempt
 /// was accepted. `webhook_changes` counts what makes the deliverer read the searches again. In `series` and
 /// `key_series`, `step` is the length of a step in minutes, `start` its first minute since 1970, and `times` a
 /// [`TimeHistogram`](crate::time_histogram::TimeHistogram) of the successes; `series` has the sums over all keys,
@@ -177,8 +177,13 @@ pub(super) const TABLES: &str = "
         counter TEXT NOT NULL,
         percent INTEGER NOT NULL,
         quota INTEGER NOT NULL,
+        used INTEGER NOT NULL,
+        raised_at INTEGER NOT NULL,
+        attempts INTEGER NOT NULL,
+        due_at INTEGER,
         PRIMARY KEY (month, key, counter, percent)
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX quota_alerts_due ON quota_alerts (due_at) WHERE due_at IS NOT NULL;
     CREATE TABLE webhooks (
         search INTEGER PRIMARY KEY REFERENCES saved_searches (number) ON DELETE CASCADE,
         url TEXT NOT NULL,

@@ -244,11 +244,11 @@ impl Deliverer {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn shown(error: impl std::fmt::Display) -> String {
+pub(super) fn shown(error: impl std::fmt::Display) -> String {
     format!("{error:#}")
 }
 

@@ -12,7 +12,7 @@ use time::format_description::well_known::Rfc3339;
 use super::{WebhookSecret, signatures};
 use crate::keys::random_text;
 use crate::saved_searches::SearchRecord;
-use crate::state::{BatchIds, StateError};
+use crate::state::{BatchIds, QuotaAlert, StateError};
 
 /// Bytes of the hash in an id.
 const ID_BYTES: usize = 16;
@@ -67,6 +67,32 @@ impl WebhookEvent {
         })
     }
 
+    /// The event of an alert of a quota. Every attempt has the same id and body.
+    pub(super) fn of_alert(alert: &QuotaAlert, at: UtcDateTime) -> WebhookEvent {
+        let data = json!({
+            "keyId": alert.key_id,
+            "name": alert.name,
+            "counter": alert.counter.as_str(),
+            "month": alert.month.to_string(),
+            "percent": alert.percent,
+            "used": alert.used,
+            "quota": alert.quota,
+        });
+        let number = |number: u64| number.to_string();
+        let identity = [
+            alert.key_id.clone(),
+            alert.counter.as_str().to_owned(),
+            alert.month.to_string(),
+            number(alert.percent),
+            number(alert.quota),
+        ];
+        let start = start("quota.reached", at);
+        WebhookEvent {
+            id: event_id(identity.iter().map(String::as_str)),
+            body: format!("{start}{data}}}").into_bytes(),
+        }
+    }
+
     /// The headers of an attempt at an instant, with a signature for each secret.
     pub(super) fn headers(&self, secrets: &[WebhookSecret], at: UtcDateTime) -> HeaderMap {
         let seconds = at.unix_timestamp();
@@ -86,11 +112,14 @@ impl WebhookEvent {
 
 /// The `webhook-id` of a batch, from the ids of its matches and of the signals that have left the search.
 pub(super) fn batch_id(search: &str, ids: &BatchIds) -> String {
+    let ids = ids.matches.iter().chain(&ids.removed);
+    event_id([search].into_iter().chain(ids.map(String::as_str)))
+}
+
+/// The `webhook-id` of an event that some texts identify.
+fn event_id<'a>(parts: impl Iterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
-    for part in [search]
-        .into_iter()
-        .chain(ids.matches.iter().chain(&ids.removed).map(String::as_str))
-    {
+    for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
@@ -100,8 +129,13 @@ pub(super) fn batch_id(search: &str, ids: &BatchIds) -> String {
 
 /// The beginning of a body, up to the search.
 fn head(kind: &str, search: &SearchRecord, at: UtcDateTime) -> String {
+    let named = json!({"id": search.id, "name": search.settings.name});
+    format!("{}{{\"search\":{named}", start(kind, at))
+}
+
+/// The beginning of a body, up to its data.
+fn start(kind: &str, at: UtcDateTime) -> String {
     // Instants of this millennium have that form.
     let at = at.format(&Rfc3339).unwrap_or_default();
-    let named = json!({"id": search.id, "name": search.settings.name});
-    format!("{{\"type\":\"{kind}\",\"timestamp\":\"{at}\",\"data\":{{\"search\":{named}")
+    format!("{{\"type\":\"{kind}\",\"timestamp\":\"{at}\",\"data\":")
 }

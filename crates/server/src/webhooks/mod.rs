@@ -4,12 +4,15 @@
 //! a name each time that it has resolved it.
 
 mod address;
+mod alerts;
 mod client;
 mod connect;
 mod deliver;
 mod event;
 mod network;
 mod process;
+#[cfg(test)]
+mod receiver;
 mod record;
 mod schedule;
 mod signature;
@@ -19,6 +22,7 @@ mod watch;
 mod webhook_url;
 
 pub use address::is_public;
+pub use alerts::AlertWebhook;
 pub use deliver::WebhookOptions;
 pub use network::{AddressRange, ParseRangeError};
 pub use process::WebhookDelivery;
