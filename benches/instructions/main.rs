@@ -19,7 +19,7 @@ use std::path::Path;
 
 use signaldex::json::{Rendering, SearchAnswer};
 use signaldex::query::Order;
-use signaldex::{Filter, Index, IndexBuilder, Query, SignalId, Snapshot, sample};
+use signaldex::{Facet, Filter, Index, IndexBuilder, Query, SignalId, Snapshot, sample};
 
 use classes::{Class, Statistics};
 
@@ -44,6 +44,15 @@ const NEW_IN_COMMIT: usize = 25;
 const UPDATED_IN_COMMIT: usize = 25;
 /// The class whose pages are also written.
 const WRITTEN: &str = "frequent term";
+/// The classes whose panels are counted: with each search, four facets are asked for.
+const PANELS: [&str; 3] = ["frequent term", "term + country", "country + size"];
+/// The facets of a panel.
+const PANEL: [Facet; 4] = [
+    Facet::Category,
+    Facet::Country,
+    Facet::Industry,
+    Facet::Size,
+];
 /// What is written where something that cannot fail does.
 const WHOLE: &str = "an index that was just built is whole";
 
@@ -142,6 +151,17 @@ fn run(folder: &Path, sink: impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
             let name = format!("{}, {changed}", class.name);
             run_pages_and_counts(snapshot, &name, &queries, &sink);
         }
+        if PANELS.contains(&class.name) {
+            for (index, snapshot) in [
+                ("", &snapshot),
+                (", updated", &updated),
+                (", committed", &committed),
+            ] {
+                let panel = |query: &Query| ask_panel(snapshot, query);
+                let name = format!("{}{index}", class.name);
+                run_tasks(&name, &[("panel", &queries, &panel)], &sink);
+            }
+        }
     }
     for (index, snapshot) in [
         ("", &snapshot),
@@ -231,6 +251,11 @@ fn ask_count(snapshot: &Snapshot, query: &Query) {
             .count(query.filter(), sample::AS_OF)
             .expect("a whole index"),
     );
+}
+
+fn ask_panel(snapshot: &Snapshot, query: &Query) {
+    let facets = snapshot.facets_of(query.filter(), sample::AS_OF, &PANEL);
+    black_box(facets.expect(WHOLE));
 }
 
 /// Hands on each task with a name, after what only the first query of a thread does.

@@ -5,6 +5,7 @@
 mod bit_packing;
 pub(crate) mod block_permutation;
 pub(crate) mod bytes;
+pub(crate) mod code_counts;
 pub(crate) mod column;
 pub(crate) mod dictionary;
 pub(crate) mod frame_of_reference;

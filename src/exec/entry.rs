@@ -16,6 +16,7 @@ use super::operand::rows_of;
 use super::remaining::Remaining;
 use super::row_test::RowTest;
 use super::scan::{Scan, ScanSource};
+use super::stored_facets;
 use crate::Result;
 use crate::encoding::posting::Posting;
 use crate::encoding::row::Row;
@@ -217,6 +218,9 @@ impl<'a> LiveSegment<'a> {
         }
         if let Some(rows) = self.only_listed(plan)? {
             return facets::tally_listed(self, rows, facets);
+        }
+        if let Some(tallies) = stored_facets::tally(self, plan, request.strategies, facets)? {
+            return Ok(tallies);
         }
         let mut execution = Execution::<Unobserved>::unbound(self, request.strategies);
         execution.bind(self, plan, &self.rows())?;

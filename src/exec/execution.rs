@@ -143,6 +143,19 @@ impl<'a, O: Observer> Execution<'a, O> {
         Ok(())
     }
 
+    /// Binds the rows that are in all required sets, the rarest of which come first, and in no excluded one, whether
+    /// deleted or not.
+    pub(super) fn bind_sets(
+        &mut self,
+        required: impl Iterator<Item = Operand<'a>>,
+        excluded: SmallVec<[Operand<'a>; 2]>,
+    ) {
+        self.required = required.collect();
+        self.steps = (0..self.required.len()).collect();
+        self.excluded = excluded;
+        self.read_titles_last();
+    }
+
     /// Binds the required sets. If rows of companies lead, they are immediately intersected with the following
     /// sets up to the first one with many sources, and form one set with these.
     #[inline(always)]

@@ -8,8 +8,9 @@ use super::execution::Execution;
 use super::live::LiveSegment;
 use super::observer::Observer;
 use crate::Result;
+use crate::encoding::code_counts::{count_in_block, count_nibbles};
 use crate::encoding::column::Column;
-use crate::encoding::nibbles::{FacetColumn, NIBBLE_CODES, NibbleColumn};
+use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::posting::BlockRows;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::kernels::block::BlockBits;
@@ -24,13 +25,6 @@ const BITSET_COST: u32 = 64;
 /// With fewer candidates in a block, columns are read without estimating the alternative: looking up the
 /// postings of all values would take as long.
 const WEIGHED_CANDIDATES_MIN: u32 = 512;
-
-/// With at least this many candidates, one-byte codes are counted in four tables, which must be cleared and
-/// added up.
-const SPLIT_OFFSETS_MIN: usize = 2048;
-
-/// From this many rows on, codes of half a byte are counted in four tables, as those of a byte.
-const SPLIT_ROWS_MIN: usize = 64;
 
 /// Maximum number of matches whose codes are sorted; with more, every value gets a counter.
 const SORTED_CODES_MAX: usize = 64;
@@ -71,10 +65,7 @@ impl<'a> FacetCodes<'a> {
 
 /// The stored cardinalities of a facet's postings, less the deleted rows.
 pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> Result<FacetTally> {
-    let view = live.segment.facet(facet);
-    let entries = live.segment.posting_entries()?;
-    let count = |value| u64::from(entries.cardinality(view.posting(value)));
-    let mut counts: Vec<u64> = (0..view.len()).map(count).collect();
+    let mut counts = stored_values(live, facet)?;
     if live.deleted.row_count() > 0 {
         let column = live.segment.facet_column(facet)?;
         for row in live.deleted.rows() {
@@ -87,6 +78,14 @@ pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> Result<FacetTally> 
         }
     }
     Ok(counted(&counts))
+}
+
+/// The stored cardinalities of a facet's postings, deleted rows included.
+pub(super) fn stored_values(live: LiveSegment<'_>, facet: Facet) -> Result<Vec<u64>> {
+    let view = live.segment.facet(facet);
+    let entries = live.segment.posting_entries()?;
+    let count = |value| u64::from(entries.cardinality(view.posting(value)));
+    Ok((0..view.len()).map(count).collect())
 }
 
 /// Counts the values of several facets among the rows of companies, returning a tally per facet. Facets of a
@@ -223,7 +222,7 @@ fn tally_codes(values: usize, codes: impl ExactSizeIterator<Item = (u32, u64)>) 
 }
 
 /// The values whose count is not zero.
-fn counted(by_value: &[u64]) -> FacetTally {
+pub(super) fn counted(by_value: &[u64]) -> FacetTally {
     let counts = (0..).zip(by_value.iter().copied());
     counts.filter(|&(_, count)| count > 0).collect()
 }
@@ -254,7 +253,7 @@ impl BlockTally<'_> {
     ) -> Result<()> {
         let (first_word, words) = match candidates {
             CandidateRows::List(list) => {
-                count_by_column(&view.column, block, list, counts);
+                count_in_block(&view.column, block, list, counts);
                 return Ok(());
             }
             CandidateRows::Bits { first_word, words } => (first_word, words),
@@ -269,7 +268,7 @@ impl BlockTally<'_> {
         if self.listed.is_empty() {
             bits::list(first_word, words, &mut self.listed);
         }
-        count_by_column(&view.column, block, &self.listed, counts);
+        count_in_block(&view.column, block, &self.listed, counts);
         Ok(())
     }
 
@@ -311,83 +310,4 @@ fn count_by_intersection(
         counts[value + 1] += count;
     }
     Ok(())
-}
-
-fn count_by_column(column: &FacetColumn<'_>, block: u32, offsets: &[u16], counts: &mut [u64]) {
-    let column = match column {
-        FacetColumn::Empty => return,
-        FacetColumn::Bytes(column) => column,
-        FacetColumn::Nibbles(codes) => {
-            let codes = codes.starting_at(block);
-            let of_block = count_nibbles(codes, offsets, |&offset| offset.into());
-            counts
-                .iter_mut()
-                .zip(of_block)
-                .for_each(|(count, n)| *count += n);
-            return;
-        }
-    };
-    match column {
-        Column::One(codes) if offsets.len() >= SPLIT_OFFSETS_MIN => {
-            count_bytes(&codes[Row::of(block, 0).index()..], offsets, counts);
-        }
-        Column::One(codes) => count_codes(&codes[Row::of(block, 0).index()..], offsets, counts),
-        Column::Two(codes) => count_codes(&codes[Row::of(block, 0).index()..], offsets, counts),
-        Column::Four(codes) => count_codes(&codes[Row::of(block, 0).index()..], offsets, counts),
-    }
-}
-
-/// How many of some rows have each code, 0 included.
-#[inline]
-fn count_nibbles<T>(
-    codes: NibbleColumn<'_>,
-    rows: &[T],
-    index: impl Fn(&T) -> usize,
-) -> [u64; NIBBLE_CODES] {
-    if rows.len() < SPLIT_ROWS_MIN {
-        let mut counts = [0; NIBBLE_CODES];
-        for row in rows {
-            counts[codes.get(index(row))] += 1;
-        }
-        return counts;
-    }
-    // A segment has fewer than 2³² rows, so no counter overflows.
-    let mut tables = [[0_u32; NIBBLE_CODES]; 4];
-    let (fours, rest) = rows.as_chunks::<4>();
-    // Neighbours go to different tables, so equal codes do not wait for each other's store.
-    for four in fours {
-        for (table, row) in tables.iter_mut().zip(four) {
-            table[codes.get(index(row))] += 1;
-        }
-    }
-    for row in rest {
-        tables[0][codes.get(index(row))] += 1;
-    }
-    std::array::from_fn(|code| tables.iter().map(|table| u64::from(table[code])).sum())
-}
-
-/// Counts in four tables in turn: neighbours often have the same code, and incrementing a counter that has just
-/// been written has to wait for the store.
-fn count_bytes(codes: &[u8], offsets: &[u16], counts: &mut [u64]) {
-    let mut tables = [[0_u32; 256]; 4];
-    let (fours, rest) = offsets.as_chunks::<4>();
-    for four in fours {
-        for (table, &offset) in tables.iter_mut().zip(four) {
-            table[usize::from(codes[usize::from(offset)])] += 1;
-        }
-    }
-    for (code, count) in counts.iter_mut().enumerate() {
-        *count += tables
-            .iter()
-            .map(|table| u64::from(table[code]))
-            .sum::<u64>();
-    }
-    count_codes(codes, rest, counts);
-}
-
-fn count_codes<T: Copy + Into<u32>>(codes: &[T], offsets: &[u16], counts: &mut [u64]) {
-    for &offset in offsets {
-        let code: u32 = codes[usize::from(offset)].into();
-        counts[code as usize] += 1;
-    }
 }

@@ -36,6 +36,7 @@ mod scan;
 mod selection;
 mod statistics;
 mod stored_count;
+mod stored_facets;
 mod stored_groups;
 #[cfg(test)]
 mod tests;

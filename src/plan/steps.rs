@@ -155,6 +155,12 @@ impl Step<'_> {
         }
     }
 
+    /// The sources, if the step means all of their rows, and no row is in two.
+    pub(crate) fn disjoint_sources(&self) -> Option<&[Source]> {
+        let sources = self.access.sources()?;
+        (sources.len() == 1 || self.clause.has_one_value_a_row()).then_some(sources)
+    }
+
     /// Whether looking up rows individually is slower than combining the sources block by block.
     pub(crate) fn has_many_sources(&self) -> bool {
         self.source_count() > LOOKED_UP_SOURCES_MAX
@@ -246,6 +252,11 @@ impl<'q> Plan<'q> {
     /// Whether every row matches.
     pub(crate) fn is_everything(&self) -> bool {
         self.no_match.is_none() && self.required.is_empty() && self.has_nothing_else()
+    }
+
+    /// Whether every condition is that rows are in a stored set, or in none.
+    pub(crate) fn has_only_sets(&self) -> bool {
+        self.ranges.is_empty() && self.phrases.is_empty() && !self.reads_titles()
     }
 
     /// Whether the intersection of the required steps is not narrowed further.

@@ -25,6 +25,9 @@ pub struct Strategies {
     /// Read the rows with an amount in the order of the amounts and look them up in the sets, where few have to be read.
     /// Off: form the sets.
     pub ordered_rows: bool,
+    /// Count facets of a frequent set by what is stored of it, less the rows that the rest of a filter leaves out. Off:
+    /// visit the matches.
+    pub stored_facets: bool,
 }
 
 impl Strategies {
@@ -37,6 +40,7 @@ impl Strategies {
         eager_evaluation: true,
         ordered_blocks: true,
         ordered_rows: true,
+        stored_facets: true,
     };
 
     /// All disabled.
@@ -48,6 +52,7 @@ impl Strategies {
         eager_evaluation: false,
         ordered_blocks: false,
         ordered_rows: false,
+        stored_facets: false,
     };
 
     /// The same without listing the rows of companies while planning.
@@ -75,7 +80,7 @@ impl Strategies {
 type Switch = fn(&mut Strategies) -> &mut bool;
 
 /// All optimisations with the names of tests that disable them.
-const SWITCHES: [(&str, Switch); 7] = [
+const SWITCHES: [(&str, Switch); 8] = [
     ("block_zones off", |all| &mut all.block_zones),
     ("early_stop off", |all| &mut all.early_stop),
     ("stored_pairs off", |all| &mut all.stored_pairs),
@@ -83,6 +88,7 @@ const SWITCHES: [(&str, Switch); 7] = [
     ("eager_evaluation off", |all| &mut all.eager_evaluation),
     ("ordered_blocks off", |all| &mut all.ordered_blocks),
     ("ordered_rows off", |all| &mut all.ordered_rows),
+    ("stored_facets off", |all| &mut all.stored_facets),
 ];
 
 impl Default for Strategies {

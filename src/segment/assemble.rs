@@ -5,20 +5,21 @@ use std::io::Write;
 use super::builder::{PendingAttributes, SegmentBuilder};
 use super::commits::sort_tombstones;
 use super::company_attributes::coded;
-use super::field::{Field, TITLE_POSTINGS};
+use super::field::{COMPANY_POSTINGS, Field, TITLE_POSTINGS};
 use super::finish_progress::{FinishProgress, FinishStep};
 use super::format::SegmentWriter;
 use super::groups::{Groups, PairNumbers};
 use super::interner::Interner;
 use super::pending::PendingSignals;
 use super::schema::SectionKind;
+use super::value_counts::{self, VALUE_COUNTS};
 use crate::encoding::block_permutation::PermutationSections;
 use crate::encoding::column::{self, NO_CODE};
 use crate::encoding::dictionary::{StringSections, Strings};
 use crate::encoding::frame_of_reference::FrameOfReferenceSections;
 use crate::encoding::hash_index::HashIndexSections;
 use crate::encoding::linear_frames;
-use crate::encoding::nibbles;
+use crate::encoding::nibbles::{self, FacetColumn};
 use crate::encoding::packed_numbers::PackedNumberSections;
 use crate::encoding::pairs;
 use crate::encoding::posting::{Optimize, PostingId, PostingSections};
@@ -65,6 +66,7 @@ pub(super) fn finish<W: Write>(
         postings: PostingSections::default(),
         field_postings: Vec::new(),
         companies_by_value: Vec::new(),
+        columns: Vec::new(),
         builder,
     };
     let companies = std::mem::take(&mut assembly.builder.signals.companies);
@@ -118,6 +120,8 @@ struct Assembly<W> {
     field_postings: Vec<u32>,
     /// For each facet of companies, the companies with each value.
     companies_by_value: Vec<Groups>,
+    /// For each facet, the number of its values, and its column.
+    columns: Vec<(usize, Vec<u8>)>,
 }
 
 impl<W: Write> Assembly<W> {
@@ -150,9 +154,10 @@ impl<W: Write> Assembly<W> {
         self.write_keys(field, &keys)?;
         self.write_strings([SectionKind::LabelEnds, SectionKind::Labels], field, &shown)?;
         let bytes = nibbles::encode(&codes, order.len());
-        self.builder
-            .output
-            .section(SectionKind::Codes, field, &bytes)
+        let output = &mut self.builder.output;
+        output.section(SectionKind::Codes, field, &bytes)?;
+        self.columns.push((order.len(), bytes));
+        Ok(())
     }
 
     /// The companies with each value, by the codes of their rows. Companies without rows are omitted, because their
@@ -495,6 +500,17 @@ impl<W: Write> Assembly<W> {
         output.section(SectionKind::Containers, none, &self.postings.containers)?;
         output.section(SectionKind::Arrays, none, &self.postings.arrays)?;
         output.section(SectionKind::Bitsets, none, &self.postings.bitsets)?;
+        let columns = self.columns.iter();
+        let columns = columns.map(|&(values, ref bytes)| {
+            FacetColumn::new(bytes, self.row_count, values).map(|column| (values, column))
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let postings = self.postings.view();
+        let of_rows = (&postings, self.field_postings[COMPANY_POSTINGS]);
+        let counts = value_counts::encode(of_rows, &columns, self.row_count, output.position());
+        if let Some(counts) = counts {
+            output.optional_section(VALUE_COUNTS, &counts)?;
+        }
         output.finish(
             self.row_count,
             self.company_order.len() as u32,

@@ -62,11 +62,11 @@ compile_error!("segments are viewed in place as little-endian integers");
 pub(crate) type FieldNumber = u16;
 
 /// The number of a section's kind. Readers may skip sections of kinds from [`OPTIONAL_KINDS`] on.
-type KindNumber = u32;
+pub(super) type KindNumber = u32;
 
 /// The first number of kinds that later releases may add without a new format version, because older readers do
 /// not need them.
-const OPTIONAL_KINDS: KindNumber = 1 << 16;
+pub(super) const OPTIONAL_KINDS: KindNumber = 1 << 16;
 
 /// An entry of the section table.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -80,7 +80,7 @@ pub(crate) struct SectionEntry<K = SectionKind> {
 }
 
 /// The section table and the counts that everything else is checked against.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) format_version: u16,
     pub(crate) analysis_version: u16,
@@ -89,13 +89,12 @@ pub(crate) struct Table {
     /// The first posting of each field, by field number, and the number of postings.
     pub(crate) field_postings: Vec<u32>,
     pub(crate) sections: Vec<SectionEntry>,
-    /// Sections that this release does not know; merges drop them.
-    #[serde(skip)]
+    /// Sections that a reader need not know. A merge writes those anew that this release knows, and drops the others.
     pub(super) optional: Vec<SectionEntry<KindNumber>>,
 }
 
 /// The stored form, with unknown kinds.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct StoredTable {
     format_version: u16,
     analysis_version: u16,
@@ -106,6 +105,24 @@ struct StoredTable {
 }
 
 impl StoredTable {
+    fn of(table: &Table) -> StoredTable {
+        let required = table.sections.iter().map(|entry| SectionEntry {
+            kind: entry.kind as KindNumber,
+            field: entry.field,
+            offset: entry.offset,
+            length: entry.length,
+            checksum: entry.checksum,
+        });
+        StoredTable {
+            format_version: table.format_version,
+            analysis_version: table.analysis_version,
+            rows: table.rows,
+            companies: table.companies,
+            field_postings: table.field_postings.clone(),
+            sections: required.chain(table.optional.iter().copied()).collect(),
+        }
+    }
+
     /// # Errors
     /// A section has an unknown kind that is not optional.
     fn known(self) -> Result<Table> {
@@ -186,6 +203,7 @@ pub(crate) struct SegmentWriter<W> {
     position: u64,
     open: Option<SectionEntry>,
     sections: Vec<SectionEntry>,
+    optional: Vec<SectionEntry<KindNumber>>,
     checkpoints: Vec<u32>,
 }
 
@@ -197,6 +215,7 @@ impl<W: Write> SegmentWriter<W> {
             position: 0,
             open: None,
             sections: Vec::new(),
+            optional: Vec::new(),
             checkpoints: Vec::new(),
         };
         let mut header = [0; HEADER_BYTES];
@@ -209,11 +228,7 @@ impl<W: Write> SegmentWriter<W> {
 
     /// Starts a section, which ends where the next one starts.
     pub(crate) fn begin(&mut self, kind: SectionKind, field: Field) -> Result<()> {
-        self.end();
-        let padding = self.position.next_multiple_of(SECTION_ALIGNMENT) - self.position;
-        // The padding is shorter than the alignment, so the slice is in bounds.
-        self.put(&[0; SECTION_ALIGNMENT as usize][..padding as usize])?;
-        let offset = self.position;
+        let offset = self.align()?;
         self.open = Some(SectionEntry {
             kind,
             field: field.number(),
@@ -222,6 +237,33 @@ impl<W: Write> SegmentWriter<W> {
             checksum: 0,
         });
         Ok(())
+    }
+
+    /// Ends the open section, and pads the file up to where the next one may start. Returns this offset.
+    fn align(&mut self) -> Result<u64> {
+        self.end();
+        let padding = self.position.next_multiple_of(SECTION_ALIGNMENT) - self.position;
+        // The padding is shorter than the alignment, so the slice is in bounds.
+        self.put(&[0; SECTION_ALIGNMENT as usize][..padding as usize])?;
+        Ok(self.position)
+    }
+
+    /// Writes a section that a reader need not know, which has no checkpoints.
+    pub(super) fn optional_section(&mut self, kind: KindNumber, bytes: &[u8]) -> Result<()> {
+        let offset = self.align()?;
+        self.optional.push(SectionEntry {
+            kind,
+            field: Field::None.number(),
+            offset,
+            length: bytes.len() as u64,
+            checksum: crc32c::crc32c(bytes),
+        });
+        self.put(bytes)
+    }
+
+    /// The bytes written so far.
+    pub(super) fn position(&self) -> u64 {
+        self.position
     }
 
     /// Appends bytes to the open section and returns their offset in the section.
@@ -295,9 +337,10 @@ impl<W: Write> SegmentWriter<W> {
             companies,
             field_postings,
             sections: std::mem::take(&mut self.sections),
-            optional: Vec::new(),
+            optional: std::mem::take(&mut self.optional),
         };
-        let bytes = bincode::serde::encode_to_vec(&table, table_encoding()).map_err(|error| {
+        let stored = StoredTable::of(&table);
+        let bytes = bincode::serde::encode_to_vec(&stored, table_encoding()).map_err(|error| {
             Error::full(format!("the section table cannot be written: {error}"))
         })?;
         let offset = self.position;

@@ -33,6 +33,7 @@ mod record;
 mod schema;
 mod trust;
 mod validate;
+mod value_counts;
 mod verify;
 mod views;
 mod whole_file;
@@ -50,5 +51,6 @@ pub(crate) use reader::Segment;
 #[cfg(test)]
 pub(crate) use record::WRITTEN;
 pub(crate) use record::{check_company, check_signal};
+pub(crate) use value_counts::PostingCounts;
 pub(crate) use views::FacetView;
 pub(crate) use whole_file::check_file;

@@ -46,7 +46,7 @@ impl Segment {
     fn view(
         bytes: Bytes,
         path: Option<&Arc<Path>>,
-        checks: impl FnOnce(usize, usize) -> Checks,
+        checks: impl FnOnce(&Views<'_>) -> Checks,
     ) -> Result<Segment> {
         let viewed = ViewedBytes::try_new(bytes, |bytes| Views::read(bytes));
         let bytes = viewed.map_err(|error| match path {
@@ -57,7 +57,7 @@ impl Segment {
         // The counts have been checked against the sections.
         let records = views.table.rows as usize + views.table.companies as usize;
         Ok(Segment {
-            checks: checks(views.checkpoints.len(), views.postings.entries.len()),
+            checks: checks(views),
             records: Checked::none(records),
             last_commit: OnceLock::new(),
             calendar: OnceLock::new(),

@@ -58,7 +58,27 @@ impl Segment {
         let postings = self.views().postings.entries.len() as u32;
         (0..postings)
             .map(PostingId)
-            .try_for_each(|id| self.check_posting(id))
+            .try_for_each(|id| self.check_posting(id))?;
+        let counts = 0..self.views().value_counts.len();
+        counts
+            .into_iter()
+            .try_for_each(|index| self.check_value_counts(index))
+    }
+
+    /// Checks the value counts of a posting, whose entry has been checked.
+    ///
+    /// # Errors
+    /// As [`ensure`](Self::ensure).
+    pub(super) fn check_value_counts(&self, index: usize) -> Result<()> {
+        if self.checks.value_counts.contains(index) {
+            return Ok(());
+        }
+        self.ensure_trusted()?;
+        let values = self.facet_sizes();
+        let checked = self.views().value_counts.validate_counts(index, values);
+        checked.map_err(|error| self.damaged(error))?;
+        self.checks.value_counts.insert(index);
+        Ok(())
     }
 
     #[cold]

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::field::{Field, TextField};
 use super::schema::SectionKind;
+use super::views::Views;
 use crate::query::Facet;
 
 /// Sections that are checked together.
@@ -52,6 +53,8 @@ pub(super) enum Part {
     RecordStarts,
     /// Commits by row, and deletions.
     Commits,
+    /// The entries of value counts. The counts of each posting are checked before their first use.
+    ValueCounts,
 }
 
 impl Part {
@@ -77,6 +80,7 @@ impl Part {
             CompanyRows,
             RecordStarts,
             Commits,
+            ValueCounts,
         ];
         let columns = Facet::ALL.into_iter().map(FacetColumn);
         texts.chain(others).chain(columns)
@@ -146,7 +150,8 @@ impl Part {
             Part::Commits => 15,
             Part::WordOrder => 16,
             Part::CompanyAttributes => 17,
-            Part::FacetColumn(facet) => 18 + facet as u32,
+            Part::ValueCounts => 18,
+            Part::FacetColumn(facet) => 19 + facet as u32,
         };
         1 << number
     }
@@ -210,15 +215,18 @@ pub(super) struct Checks {
     pub(super) chunks: Checked,
     /// Postings, by number.
     pub(super) postings: Checked,
+    /// Value counts, by the index of their entry.
+    pub(super) value_counts: Checked,
 }
 
 impl Checks {
     /// Nothing is checked except what opening checks.
-    pub(super) fn none(chunks: usize, postings: usize) -> Checks {
+    pub(super) fn none(views: &Views<'_>) -> Checks {
         Checks {
             parts: AtomicU64::new(0),
-            chunks: Checked::none(chunks),
-            postings: Checked::none(postings),
+            chunks: Checked::none(views.checkpoints.len()),
+            postings: Checked::none(views.postings.entries.len()),
+            value_counts: Checked::none(views.value_counts.len()),
         }
     }
 
@@ -227,14 +235,16 @@ impl Checks {
         self.parts.store(0, Ordering::Relaxed);
         self.chunks.clear();
         self.postings.clear();
+        self.value_counts.clear();
     }
 
     /// Everything counts as checked, because this process has just written it.
-    pub(super) fn all(chunks: usize, postings: usize) -> Checks {
+    pub(super) fn all(views: &Views<'_>) -> Checks {
         Checks {
             parts: AtomicU64::new(u64::MAX),
-            chunks: Checked::all(chunks),
-            postings: Checked::all(postings),
+            chunks: Checked::all(views.checkpoints.len()),
+            postings: Checked::all(views.postings.entries.len()),
+            value_counts: Checked::all(views.value_counts.len()),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::parts::{Checked, Checks, Part};
 use super::period_rows::PeriodRows;
 use super::record::{Records, Stored};
 use super::trust::Trust;
+use super::value_counts::PostingCounts;
 use super::views::{FacetView, TextView, ViewedBytes, Views};
 use crate::Result;
 use crate::digest::Digest;
@@ -109,6 +110,24 @@ impl Segment {
     /// The number of rows of a posting.
     pub(crate) fn cardinality(&self, id: PostingId) -> Result<u32> {
         Ok(self.posting_entries()?.cardinality(id))
+    }
+
+    /// How many rows of a posting have each value of each facet, if the posting is so frequent that this is stored.
+    ///
+    /// # Errors
+    /// The stored counts are damaged.
+    pub(crate) fn value_counts(&self, id: PostingId) -> Result<Option<PostingCounts<'_>>> {
+        let counts = &self.checked(Part::ValueCounts)?.value_counts;
+        let Some(index) = counts.find(id) else {
+            return Ok(None);
+        };
+        self.check_value_counts(index)?;
+        Ok(Some(counts.get(index, self.facet_sizes())))
+    }
+
+    /// The number of values of each facet.
+    pub(super) fn facet_sizes(&self) -> [usize; Facet::ALL.len()] {
+        Facet::ALL.map(|facet| self.facet(facet).len())
     }
 
     /// The codes of rows: the index of the value plus one; see [`facet`](Self::facet).

@@ -7,7 +7,7 @@
 
 use super::companies::RowsByCompany;
 use super::ensure::ensure;
-use super::field::company_field;
+use super::field::{COMPANY_POSTINGS, company_field};
 use super::parts::Part;
 use super::{Segment, TextField};
 use crate::Result;
@@ -62,6 +62,10 @@ impl Segment {
                 views.company_records.validate()
             }
             Part::Commits => views.commits.validate(),
+            Part::ValueCounts => {
+                let of_rows = views.table.field_postings[COMPANY_POSTINGS];
+                views.value_counts.validate(of_rows)
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::fmt::Display;
 
 use super::ensure::ensure;
 use super::record::{self, RecordWriter, Stored};
+use super::value_counts::ValueCounter;
 use super::{FacetView, Field, Segment, TextField, check_file};
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
@@ -44,7 +45,27 @@ impl Segment {
             self.verify_record(self.stored_signal(row)?, &mut record, of)?;
             self.verify_row(row, &signal, &company, &mut expected)?;
         }
-        self.verify_postings(expected)
+        self.verify_postings(expected)?;
+        self.verify_value_counts()
+    }
+
+    /// Counts the values among the rows of each posting anew whose counts are stored.
+    pub(super) fn verify_value_counts(&self) -> Result<()> {
+        let mut columns = Vec::new();
+        for facet in Facet::ALL {
+            columns.push((self.facet(facet).len(), self.facet_column(facet)?));
+        }
+        let (stored, mut counter) = (self.views().value_counts, ValueCounter::new(&columns));
+        for (index, id) in stored.postings().enumerate() {
+            ensure(
+                counter.count(self.posting(id)?) == stored.bytes_of(index),
+                &format!(
+                    "the value counts of posting {} are not those of its rows",
+                    id.0
+                ),
+            )?;
+        }
+        Ok(())
     }
 
     /// Checks that a record equals the encoding of its fields, including the checksum.

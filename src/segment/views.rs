@@ -16,6 +16,7 @@ use super::field::{
 };
 use super::format::{self, FieldNumber, Table};
 use super::schema::{self, SectionKind};
+use super::value_counts::{VALUE_COUNTS, ValueCounts};
 use crate::digest::Digest;
 use crate::encoding::block_permutation::BlockPermutations;
 use crate::encoding::bytes::Bytes;
@@ -112,6 +113,7 @@ pub(super) struct Views<'a> {
     pub(super) records: &'a [u8],
     pub(super) symbols: SymbolTable<'a>,
     pub(super) commits: CommitViews<'a>,
+    pub(super) value_counts: ValueCounts<'a>,
     pub(super) table: Table,
     pub(super) table_digest: Digest,
     /// The checkpoints of all sections.
@@ -168,6 +170,7 @@ impl<'a> Views<'a> {
                 last: sections.packed(Field::LastCommit),
                 tombstones: sections.get(SectionKind::Tombstones, none),
             },
+            value_counts: value_counts(file, &table)?,
             first_chunks: table.first_chunks(),
             checkpoints,
             table,
@@ -186,8 +189,23 @@ impl<'a> Views<'a> {
     /// The name and length of each section.
     pub(super) fn section_sizes(&self) -> impl Iterator<Item = (String, u64)> {
         let sections = self.table.sections.iter();
-        sections.map(|entry| (section_name(entry.kind, entry.field), entry.length))
+        let sections = sections.map(|entry| (section_name(entry.kind, entry.field), entry.length));
+        let optional = self.table.optional.iter();
+        let counts = optional.filter(|entry| entry.kind == VALUE_COUNTS);
+        sections.chain(counts.map(|entry| ("ValueCounts".to_owned(), entry.length)))
     }
+}
+
+/// The view of the optional section of value counts.
+fn value_counts<'a>(file: &'a [u8], table: &Table) -> Result<ValueCounts<'a>> {
+    let mut sections = table.optional.iter();
+    let Some(entry) = sections.find(|entry| entry.kind == VALUE_COUNTS) else {
+        return Ok(ValueCounts::none());
+    };
+    if sections.any(|entry| entry.kind == VALUE_COUNTS) {
+        return Err(Error::corrupt("section ValueCounts occurs twice"));
+    }
+    ValueCounts::new(format::check_bounds(file, entry)?)
 }
 
 /// The name of a section in reports.

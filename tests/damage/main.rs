@@ -23,6 +23,7 @@ mod segment_mutation;
 #[expect(dead_code, unreachable_pub, reason = "shared with the fuzz targets")]
 #[path = "../fuzz/src/segment_records.rs"]
 mod segment_records;
+mod value_counts;
 
 use std::fs;
 

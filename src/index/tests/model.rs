@@ -217,6 +217,9 @@ pub(super) fn random_query(random: &mut Random) -> String {
         "q=-a -\"head of\"",
         "country=germany&size=501%2B&days=90",
         "q=raises a&categories=hiring",
+        "q=a&exclude=acme",
+        "q=a series&country=germany",
+        "categories=funding,launch&exclude=of",
     ];
     random.word(&queries).to_owned()
 }

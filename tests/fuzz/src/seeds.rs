@@ -15,6 +15,9 @@ const SMALL_SIGNALS: u64 = 12;
 /// More signals than a block's posting lists, so that it becomes a bitset.
 const BITSET_SIGNALS: u64 = 1030;
 
+/// Signals of the seed with value counts.
+const COUNTED_SIGNALS: u64 = 60;
+
 fn main() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let small = Corpus::new(SMALL_SIGNALS, 11).expect("a size within bounds");
@@ -44,7 +47,31 @@ fn main() {
         signal
     });
     segment("bitset", vec![Company::new("a", "a")], plain.collect());
+    segment("counts", counted_companies(), counted_signals());
     write_manifest(&corpus.join("manifest"));
+}
+
+/// Two companies with a country.
+fn counted_companies() -> Vec<Company<'static>> {
+    let countries = [("a", "France"), ("b", "Japan")];
+    let company = |(slug, country): (&'static str, &'static str)| {
+        let mut company = Company::new(slug, slug);
+        company.country = Some(country.into());
+        company
+    };
+    countries.into_iter().map(company).collect()
+}
+
+/// So many signals for each value of a facet that words have value counts.
+fn counted_signals() -> Vec<Signal<'static>> {
+    let signals = (1..=COUNTED_SIGNALS).map(|id| {
+        let slug = if id % 3 == 0 { "b" } else { "a" };
+        let mut signal = Signal::new(SignalId::new(id).expect("an id"), slug, "b c");
+        signal.slug = "".into();
+        signal.category = (id % 2 == 0).then(|| "d".into());
+        signal
+    });
+    signals.collect()
 }
 
 fn build(scratch: &Scratch, companies: &[Company<'_>], signals: &[Signal<'_>]) -> Index {

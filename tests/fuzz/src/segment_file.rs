@@ -15,6 +15,9 @@ const CHECKPOINTS: u32 = 32;
 /// After this many bytes of a section there is a checkpoint.
 const CHUNK_BYTES: usize = 16 << 10;
 
+/// Number of the kind of section that holds value counts.
+const VALUE_COUNTS: u32 = 65_536;
+
 /// The first number of kinds that have none.
 const OPTIONAL_KINDS: u32 = 1 << 16;
 
@@ -181,6 +184,7 @@ pub fn repair(file: &mut [u8]) {
     if let Some((mut table, range)) = Table::of(file) {
         repair_records(file, &table);
         repair_checkpoints(file, &table);
+        repair_value_counts(file, &table);
         let length = file.len();
         for line in &mut table.lines {
             if let Some(range) = line.range(length) {
@@ -228,6 +232,32 @@ fn repair_checkpoints(file: &mut [u8], table: &Table) {
         && range.len() == right.len()
     {
         file[range].copy_from_slice(&right);
+    }
+}
+
+/// Makes the checksums in the section of value counts right, as far as its entries can be told.
+fn repair_value_counts(file: &mut [u8], table: &Table) {
+    let length = file.len();
+    let lines = table.lines.iter().filter(|line| line.kind == VALUE_COUNTS);
+    for range in lines.filter_map(|line| line.range(length)) {
+        let section = &mut file[range];
+        let Some((head, rest)) = section.split_first_chunk_mut::<8>() else {
+            continue;
+        };
+        let n = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        let Some((entries, counts)) = rest.split_at_mut_checked(12 * n) else {
+            continue;
+        };
+        let mut start = 0;
+        for entry in entries.as_chunks_mut::<12>().0 {
+            let end = u32::from_le_bytes([entry[4], entry[5], entry[6], entry[7]]) as usize;
+            if let Some(counts) = counts.get(start..end) {
+                entry[8..].copy_from_slice(&crc32c::crc32c(counts).to_le_bytes());
+            }
+            start = end;
+        }
+        let checksum = crc32c::crc32c_append(crc32c::crc32c(&head[..4]), entries);
+        head[4..].copy_from_slice(&checksum.to_le_bytes());
     }
 }
 

@@ -1,0 +1,325 @@
+//! How many rows of a frequent posting have each value of each facet: an optional section, so that facets under one
+//! frequent word or value need no rows.
+//!
+//! ```text
+//! width   what
+//! 4       n, the number of postings
+//! 4       CRC-32C of n and the entries
+//! 12·n    entries by ascending posting: posting, end of its counts, CRC-32C of its counts
+//!         counts, posting by posting: a byte per facet, the width of its numbers, which is 0, 1, 2 or 4; then the
+//!         numbers, facet by facet and value by value
+//! ```
+//!
+//! The entries are checked before the first use of any, counts before the first use of those of their posting, as
+//! records are: a question reads a few hundred bytes of up to megabytes.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::ensure::ensure;
+use super::format::KindNumber;
+use super::format::OPTIONAL_KINDS;
+use crate::encoding::code_counts::count_in_block;
+use crate::encoding::nibbles::FacetColumn;
+use crate::encoding::posting::{Posting, PostingId, Postings};
+use crate::query::Facet;
+use crate::{Error, Result};
+
+/// The kind of the section.
+pub(super) const VALUE_COUNTS: KindNumber = OPTIONAL_KINDS;
+
+/// A posting needs one row in this many: counting fewer takes as little as a page.
+const ROWS_SHARE: u32 = 1024;
+
+/// A posting needs this many rows per value of all facets: counting fewer takes no longer than reading counts. In tests,
+/// whose segments are small, every posting may have counts.
+const ROWS_PER_VALUE: usize = if cfg!(test) { 0 } else { 4 };
+
+/// The section takes at most one byte in this many of the file, 3 %.
+const FILE_SHARE: u64 = if cfg!(test) { 1 } else { 33 };
+
+/// Bytes before the entries.
+const HEAD_BYTES: usize = 8;
+
+const FACETS: usize = Facet::ALL.len();
+
+/// The counts of one posting. Twelve bytes; part of the format.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct CountsEntry {
+    posting: u32,
+    end: u32,
+    checksum: u32,
+}
+
+/// A view of the section.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ValueCounts<'a> {
+    /// What the checksum of entries covers, and that checksum.
+    head: (u32, u32),
+    entries: &'a [CountsEntry],
+    bytes: &'a [u8],
+}
+
+/// The stored counts of a posting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PostingCounts<'a> {
+    /// The numbers of each facet, and their width in bytes.
+    numbers: [(&'a [u8], u8); FACETS],
+}
+
+impl<'a> ValueCounts<'a> {
+    /// The view where nothing is stored.
+    pub(super) fn none() -> ValueCounts<'a> {
+        ValueCounts {
+            head: (0, head_checksum(0, &[])),
+            entries: &[],
+            bytes: &[],
+        }
+    }
+
+    /// # Errors
+    /// The section is too short for its entries.
+    pub(super) fn new(bytes: &'a [u8]) -> Result<ValueCounts<'a>> {
+        let short = || Error::corrupt("the section of value counts ends in the middle");
+        let (head, rest) = bytes.split_first_chunk::<HEAD_BYTES>().ok_or_else(short)?;
+        let [a, b, c, d, checksum @ ..] = *head;
+        let (n, checksum) = (
+            u32::from_le_bytes([a, b, c, d]),
+            u32::from_le_bytes(checksum),
+        );
+        let entries = n as usize * size_of::<CountsEntry>();
+        let (entries, bytes) = rest.split_at_checked(entries).ok_or_else(short)?;
+        Ok(ValueCounts {
+            head: (n, checksum),
+            // Sections are aligned, and so are numbers after the first two.
+            entries: bytemuck::try_cast_slice(entries).map_err(|_| short())?,
+            bytes,
+        })
+    }
+
+    /// The number of postings.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The postings, ascending.
+    pub(super) fn postings(&self) -> impl ExactSizeIterator<Item = PostingId> + use<'a> {
+        self.entries.iter().map(|entry| PostingId(entry.posting))
+    }
+
+    /// The index of a posting's entry.
+    pub(super) fn find(&self, posting: PostingId) -> Option<usize> {
+        let found = self
+            .entries
+            .binary_search_by_key(&posting.0, |entry| entry.posting);
+        found.ok()
+    }
+
+    /// Checks the entries. `postings` is the number of postings of rows.
+    pub(super) fn validate(&self, postings: u32) -> Result<()> {
+        let (n, checksum) = self.head;
+        ensure(
+            head_checksum(n, self.entries) == checksum,
+            "the entries of value counts do not match their checksum",
+        )?;
+        let ascend = self
+            .entries
+            .is_sorted_by(|a, b| a.posting < b.posting && a.end <= b.end);
+        let last = self.entries.last();
+        ensure(
+            ascend && last.is_none_or(|last| last.posting < postings),
+            "the entries of value counts are out of order",
+        )?;
+        ensure(
+            last.map_or(0, |last| last.end as usize) == self.bytes.len(),
+            "the value counts do not end with the section",
+        )
+    }
+
+    /// Checks the counts of an entry, given the number of values of each facet.
+    pub(super) fn validate_counts(&self, index: usize, values: [usize; FACETS]) -> Result<()> {
+        let bytes = self.bytes_of(index);
+        ensure(
+            crc32c::crc32c(bytes) == self.entries[index].checksum,
+            "value counts do not match their checksum",
+        )?;
+        let lengths = bytes
+            .iter()
+            .zip(values)
+            .map(|(&width, values)| match width {
+                0 | 1 | 2 | 4 => Some(usize::from(width) * values),
+                _ => None,
+            });
+        // A stream of fewer widths than facets is too short for these.
+        let length = lengths.sum::<Option<usize>>().map(|length| length + FACETS);
+        ensure(
+            length == Some(bytes.len()),
+            "value counts have another length than their widths",
+        )
+    }
+
+    /// The counts of an entry, which have been checked.
+    pub(super) fn get(&self, index: usize, values: [usize; FACETS]) -> PostingCounts<'a> {
+        let (widths, mut rest) = self.bytes_of(index).split_at(FACETS);
+        let numbers = std::array::from_fn(|facet| {
+            let (numbers, after) = rest.split_at(usize::from(widths[facet]) * values[facet]);
+            rest = after;
+            (numbers, widths[facet])
+        });
+        PostingCounts { numbers }
+    }
+
+    /// The bytes of an entry, whose order has been checked.
+    pub(super) fn bytes_of(&self, index: usize) -> &'a [u8] {
+        let start = index
+            .checked_sub(1)
+            .map_or(0, |before| self.entries[before].end);
+        &self.bytes[start as usize..self.entries[index].end as usize]
+    }
+}
+
+impl PostingCounts<'_> {
+    /// Adds the numbers of rows with each value of a facet.
+    pub(crate) fn add_to(&self, facet: Facet, counts: &mut [u64]) {
+        let (numbers, width) = self.numbers[facet as usize];
+        let counts = counts.iter_mut();
+        match width {
+            0 => {}
+            1 => counts
+                .zip(numbers)
+                .for_each(|(count, &n)| *count += u64::from(n)),
+            2 => counts
+                .zip(numbers.as_chunks().0)
+                .for_each(|(count, &n)| *count += u64::from(u16::from_le_bytes(n))),
+            _ => counts
+                .zip(numbers.as_chunks().0)
+                .for_each(|(count, &n)| *count += u64::from(u32::from_le_bytes(n))),
+        }
+    }
+}
+
+/// Writes the section for the frequent ones of the first `of_rows` postings, the most frequent first while there is room;
+/// `None` if it would be empty. `columns` are the numbers of values and the columns of all facets, `file_bytes` the bytes
+/// of the file before it.
+///
+/// Cost: an increment for each row of these postings and each facet.
+pub(super) fn encode(
+    (postings, of_rows): (&Postings<'_>, u32),
+    columns: &[(usize, FacetColumn<'_>)],
+    row_count: u32,
+    file_bytes: u64,
+) -> Option<Vec<u8>> {
+    let values: usize = columns.iter().map(|(values, _)| values).sum();
+    if values == 0 {
+        return None;
+    }
+    let rows_min = (ROWS_PER_VALUE * values)
+        .max((row_count / ROWS_SHARE) as usize)
+        .max(1);
+    let cardinality = |id: &PostingId| postings.cardinality(*id);
+    let mut frequent: Vec<PostingId> = (0..of_rows).map(PostingId).collect();
+    frequent.retain(|id| cardinality(id) as usize >= rows_min);
+    // The sort is stable, so equally frequent ones stay in order.
+    frequent.sort_by_key(|id| std::cmp::Reverse(cardinality(id)));
+    let mut left = (file_bytes / FILE_SHARE).checked_sub(HEAD_BYTES as u64)?;
+    let mut counter = ValueCounter::new(columns);
+    let mut kept: Vec<(PostingId, Vec<u8>)> = Vec::new();
+    for id in frequent {
+        let bytes = counter.count(postings.get(id));
+        let length = (bytes.len() + size_of::<CountsEntry>()) as u64;
+        // Invariant: what is kept takes no more than its share of the file.
+        let Some(after) = left.checked_sub(length) else {
+            break;
+        };
+        left = after;
+        kept.push((id, bytes));
+    }
+    kept.sort_unstable_by_key(|&(id, _)| id);
+    (!kept.is_empty()).then(|| section_of(&kept))
+}
+
+/// The bytes of the section.
+fn section_of(kept: &[(PostingId, Vec<u8>)]) -> Vec<u8> {
+    let mut end = 0;
+    let entries = kept.iter().map(|(id, bytes)| {
+        end += bytes.len() as u32;
+        CountsEntry {
+            posting: id.0,
+            end,
+            checksum: crc32c::crc32c(bytes),
+        }
+    });
+    let entries: Vec<CountsEntry> = entries.collect();
+    let n = entries.len() as u32;
+    let mut section = n.to_le_bytes().to_vec();
+    section.extend(head_checksum(n, &entries).to_le_bytes());
+    section.extend_from_slice(bytemuck::cast_slice(&entries));
+    kept.iter()
+        .for_each(|(_, bytes)| section.extend_from_slice(bytes));
+    section
+}
+
+fn head_checksum(n: u32, entries: &[CountsEntry]) -> u32 {
+    crc32c::crc32c_append(
+        crc32c::crc32c(&n.to_le_bytes()),
+        bytemuck::cast_slice(entries),
+    )
+}
+
+/// Counts the values of all facets among rows.
+pub(super) struct ValueCounter<'a> {
+    columns: &'a [(usize, FacetColumn<'a>)],
+    /// By facet and code, 0 included.
+    counts: Vec<Vec<u64>>,
+    offsets: Vec<u16>,
+}
+
+impl<'a> ValueCounter<'a> {
+    pub(super) fn new(columns: &'a [(usize, FacetColumn<'a>)]) -> ValueCounter<'a> {
+        ValueCounter {
+            columns,
+            counts: columns
+                .iter()
+                .map(|(values, _)| vec![0; values + 1])
+                .collect(),
+            offsets: Vec::new(),
+        }
+    }
+
+    /// The stored counts of a posting's rows.
+    pub(super) fn count(&mut self, posting: Posting<'_>) -> Vec<u8> {
+        self.counts.iter_mut().for_each(|counts| counts.fill(0));
+        let mut next = posting.next_block(0);
+        // Invariant: the rows of all blocks before `next` are counted.
+        while let Some(block) = next {
+            posting.block(block).list_into(&mut self.offsets);
+            for ((_, column), counts) in self.columns.iter().zip(&mut self.counts) {
+                count_in_block(column, block, &self.offsets, counts);
+            }
+            next = posting.next_block(block + 1);
+        }
+        self.encode()
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        // Code 0 is that of no value.
+        let counts = || self.counts.iter().map(|counts| &counts[1..]);
+        let width = |counts: &[u64]| match counts.iter().max() {
+            None | Some(0) => 0,
+            Some(0x01..=0xFF) => 1,
+            Some(0x100..=0xFFFF) => 2,
+            Some(_) => 4_u8,
+        };
+        let mut bytes: Vec<u8> = counts().map(width).collect();
+        for (index, counts) in counts().enumerate() {
+            let width = usize::from(bytes[index]);
+            for count in counts {
+                bytes.extend_from_slice(&count.to_le_bytes()[..width]);
+            }
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests;
