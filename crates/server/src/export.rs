@@ -6,6 +6,7 @@
 
 mod body;
 mod format;
+mod price;
 mod query;
 mod slots;
 
@@ -21,36 +22,29 @@ use tokio::time::Instant;
 
 pub(super) use self::body::{ExportBody, ExportPart};
 pub(super) use self::format::content_type;
+use self::price::{Named, check_quota, check_room, keys_of};
 use self::query::ExportQuery;
 use self::slots::ExportSlot;
 pub(super) use self::slots::ExportSlots;
 use super::answer::Answer;
-use super::asking::{self, AskedQuery};
+use super::asking;
 use super::call::Call;
 use super::charging::{self, ChargeRefusal, NewCharge};
 use super::endpoint::Endpoint;
 use super::hints;
-use super::idempotency_keys::IdempotencyGuard;
 use super::keyring::KnownKey;
 use super::keys::KeyHash;
 use super::metering::Counter;
 use super::problem::{Problem, ProblemCode};
 use super::query_pool::NotRun;
 use super::replay::{self, Replay};
-use super::search;
 use super::service::ServiceCore;
-use super::slow::AskedFilter;
-use super::state::{Charged, ExportCharge, ExportName, KeptContent, KeptFull};
+use super::state::{Charged, ExportCharge, KeptContent};
 use super::unsent::Room;
 use crate::corpus::{
-    Corpus, CorpusView, ExportFormat, ExportRequest, ExportSlice, QueryKind, Unanswered,
-    export_header,
+    Corpus, CorpusView, ExportFormat, ExportRequest, ExportSlice, Unanswered, export_header,
 };
-use signaldex::query::SortKey;
-use signaldex::{Cost, Query, SignalId};
-
-/// Signals whose price is looked up at a time: half a megabyte.
-const PRICED_AT_ONCE: usize = 1 << 14;
+use signaldex::Query;
 
 /// How long an export pauses before it retries when too many expensive queries, or bytes of answers, are waiting.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
@@ -75,15 +69,6 @@ struct ExportRun {
     /// Held until the export ends.
     _kept_view: Box<dyn Send + Sync>,
     _slot: ExportSlot,
-}
-
-/// The idempotency key of an export.
-struct Named {
-    name: ExportName,
-    /// Reserves the idempotency key.
-    guard: Arc<IdempotencyGuard>,
-    /// Why nothing more could be kept when the export began, if so.
-    full: Option<KeptFull>,
 }
 
 /// Why an export was aborted.
@@ -196,111 +181,6 @@ fn answer_of(format: ExportFormat, body: ExportBody) -> Answer {
 fn parameters_of(query: &Query) -> [u8; 32] {
     let (filter, order) = (query.filter_fingerprint(), query.order().as_str());
     replay::parameters_of(&[b"export", filter.as_bytes(), order.as_bytes()])
-}
-
-/// Refuses an export that needs more units than are left of the key's quota.
-async fn check_quota(
-    call: &Call<'_>,
-    view: &Arc<CorpusView>,
-    request: &ExportRequest,
-    name: Option<&Named>,
-) -> Result<(), Problem> {
-    let Some(left) = charging::unused(call, Counter::Signals).await? else {
-        return Ok(());
-    };
-    // The number of all matches is cheap for most filters and often sufficient.
-    let matches = search::matches(call, view, &request.filter).await?;
-    if matches.min(request.items_max) <= left {
-        return Ok(());
-    }
-    if unpaid(call, view, request, name, left).await? <= left {
-        return Ok(());
-    }
-    if left == 0 {
-        return Err(charging::exhausted(Counter::Signals, call.month));
-    }
-    let detail = format!(
-        "The export has more signals than the {left} that remain in the key's quota {}; narrow the filters, \
-         set maxItems={left}, or ask the operator for more.",
-        charging::until_end(call.month)
-    );
-    Err(Problem::new(ProblemCode::QuotaExceeded, detail))
-}
-
-/// Refuses an export that would charge signals while their ids cannot be kept.
-async fn check_room(
-    call: &Call<'_>,
-    view: &Arc<CorpusView>,
-    request: &ExportRequest,
-    name: Option<&Named>,
-) -> Result<(), Problem> {
-    match name.and_then(|name| name.full) {
-        Some(full) if unpaid(call, view, request, name, 0).await? > 0 => {
-            Err(charging::no_room(full))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The sort keys of the next signals of an export, at most `max`.
-async fn keys_of(
-    call: &Call<'_>,
-    view: &Arc<CorpusView>,
-    request: &ExportRequest,
-    max: usize,
-) -> Result<Vec<SortKey>, Problem> {
-    let asked = AskedQuery {
-        kind: QueryKind::Count,
-        filter: AskedFilter::Signals(&request.filter),
-        // Always on the pool.
-        cost: Cost::MAX,
-    };
-    let (view, owned) = (Arc::clone(view), request.clone());
-    let keys = call.corpus().export_keys(view, owned, max, call.today);
-    asking::ask(call, asked, keys).await
-}
-
-/// The number of signals that an export would be charged for. If it exceeds `most`, any number above `most`.
-async fn unpaid(
-    call: &Call<'_>,
-    view: &Arc<CorpusView>,
-    request: &ExportRequest,
-    name: Option<&Named>,
-    most: u64,
-) -> Result<u64, Problem> {
-    let (mut unpaid, mut next) = (0, Some(request.clone()));
-    while let Some(request) = next.filter(|_| unpaid <= most) {
-        let keys = keys_of(call, view, &request, PRICED_AT_ONCE).await?;
-        let is_last = keys.len() < PRICED_AT_ONCE;
-        next = request.after_keys(&keys).filter(|_| !is_last);
-        unpaid += match name {
-            None => keys.len() as u64,
-            Some(name) => {
-                let ids = keys.iter().map(|key| key.id()).collect();
-                name.unpaid(call, ids).await?
-            }
-        };
-    }
-    Ok(unpaid)
-}
-
-impl Named {
-    /// Reserves the idempotency key of an export.
-    async fn resume(call: &Call<'_>, replay: &Replay) -> Result<Named, Problem> {
-        let (guard, full) = replay.resume(call).await?;
-        Ok(Named {
-            name: replay.export_name(call),
-            guard: Arc::new(guard),
-            full,
-        })
-    }
-
-    /// The number of signals that were not charged under the idempotency key.
-    async fn unpaid(&self, call: &Call<'_>, ids: Vec<SignalId>) -> Result<u64, Problem> {
-        let (name, now) = (self.name.clone(), call.now.unix_timestamp());
-        let unpaid = move |service: &ServiceCore| service.state.unpaid(&name, &ids, now);
-        call.service.read(call.deadline.at(), unpaid).await
-    }
 }
 
 impl ExportRun {

@@ -96,7 +96,7 @@ impl Service {
     /// elsewhere need this.
     pub fn report_following(&self, report: Following) {
         let shared = &self.0;
-        shared.metrics.followed(&report);
+        shared.metrics.following.followed(&report);
         let known = shared.following.load_full();
         let reported = Reported::new(report, known.as_deref());
         shared.following.store(Some(reported.into()));

@@ -1,11 +1,13 @@
 //! Metrics: counters and gauges in the text format of Prometheus.
 
+mod cluster;
+mod following;
 mod process;
 mod webhooks;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -15,8 +17,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
-
-use crate::corpus::ClusterStatus;
 
 /// Upper bounds of latencies in seconds: index work takes microseconds, a commit milliseconds.
 const LATENCY_BOUNDS: [f64; 12] = [
@@ -44,23 +44,6 @@ struct CounterLabels {
 struct QuotaLabels {
     counter: &'static str,
     percent: u64,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct NodeLabels {
-    node: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct NodeInfoLabels {
-    node: String,
-    zone: String,
-    release: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReasonLabels {
-    reason: String,
 }
 
 /// Every metric.
@@ -94,22 +77,8 @@ pub(crate) struct Metrics {
     pub(crate) generation: Gauge<u64, AtomicU64>,
     pub(crate) index_damaged: Gauge,
     pub(crate) webhooks: webhooks::WebhookMetrics,
-    followed_generation: Gauge<u64, AtomicU64>,
-    follow_reported: Gauge<u64, AtomicU64>,
-    follow_failing: Gauge,
-    follow_errors: Counter,
-    fetched_objects: Counter,
-    fetched_bytes: Counter,
-    node_alive: Family<NodeLabels, Gauge>,
-    node_generation: Family<NodeLabels, Gauge<u64, AtomicU64>>,
-    node_info: Family<NodeInfoLabels, Gauge>,
-    shards_unavailable: Gauge,
-    certificate_refused: Family<ReasonLabels, Gauge>,
-    plan_age: Family<NodeLabels, Gauge<u64, AtomicU64>>,
-    questions: Family<NodeLabels, Gauge<u64, AtomicU64>>,
-    questions_retried: Counter,
-    questions_hedged: Counter,
-    questions_shed: Counter,
+    pub(crate) following: following::FollowMetrics,
+    pub(crate) cluster: cluster::ClusterMetrics,
 }
 
 impl Metrics {
@@ -147,22 +116,8 @@ impl Metrics {
             generation: Gauge::default(),
             index_damaged: Gauge::default(),
             webhooks: webhooks::WebhookMetrics::new(),
-            followed_generation: Gauge::default(),
-            follow_reported: Gauge::default(),
-            follow_failing: Gauge::default(),
-            follow_errors: Counter::default(),
-            fetched_objects: Counter::default(),
-            fetched_bytes: Counter::default(),
-            node_alive: Family::default(),
-            node_generation: Family::default(),
-            node_info: Family::default(),
-            shards_unavailable: Gauge::default(),
-            certificate_refused: Family::default(),
-            plan_age: Family::default(),
-            questions: Family::default(),
-            questions_retried: Counter::default(),
-            questions_hedged: Counter::default(),
-            questions_shed: Counter::default(),
+            following: following::FollowMetrics::default(),
+            cluster: cluster::ClusterMetrics::default(),
         };
         // An increase is seen only of what was there before.
         for counter in super::metering::Counter::ALL.map(super::metering::Counter::as_str) {
@@ -183,8 +138,8 @@ impl Metrics {
         registry.register("build", "The version of the program", version);
         self.register_requests(registry);
         self.register_work(registry);
-        self.register_following(registry);
-        self.register_cluster(registry);
+        self.following.register(registry);
+        self.cluster.register(registry);
         self.webhooks.register(registry);
         if let Ok(mut current) = self.registry.lock() {
             *current = all;
@@ -323,164 +278,10 @@ impl Metrics {
         );
     }
 
-    fn register_following(&self, registry: &mut Registry) {
-        registry.register(
-            "followed_generation",
-            "Newest generation known to be published, where a store is followed",
-            self.followed_generation.clone(),
-        );
-        registry.register(
-            "follow_reported_timestamp_seconds",
-            "When the store was last checked, in seconds since 1970",
-            self.follow_reported.clone(),
-        );
-        registry.register(
-            "follow_failing",
-            "1 while the newest generation cannot be loaded",
-            self.follow_failing.clone(),
-        );
-        registry.register(
-            "follow_errors",
-            "Attempts to follow the store that failed",
-            self.follow_errors.clone(),
-        );
-        registry.register(
-            "fetched_objects",
-            "Objects fetched from the store",
-            self.fetched_objects.clone(),
-        );
-        registry.register(
-            "fetched_bytes",
-            "Bytes fetched from the store",
-            self.fetched_bytes.clone(),
-        );
-    }
-
-    fn register_cluster(&self, registry: &mut Registry) {
-        registry.register(
-            "cluster_node_alive",
-            "Whether a node answers this one; 1 for itself",
-            self.node_alive.clone(),
-        );
-        registry.register(
-            "cluster_node_generation",
-            "Newest generation that a node holds, 0 while it does not answer",
-            self.node_generation.clone(),
-        );
-        registry.register(
-            "cluster_node_info",
-            "The zone and the release of a node, always 1",
-            self.node_info.clone(),
-        );
-        registry.register(
-            "cluster_shards_unavailable",
-            "Shards that no node answers for",
-            self.shards_unavailable.clone(),
-        );
-        registry.register(
-            "cluster_certificate_refused",
-            "1 while the node uses its former certificate, because the files of the new one were refused",
-            self.certificate_refused.clone(),
-        );
-        registry.register(
-            "cluster_plan_age_seconds",
-            "Age of the plan over which this node asks another",
-            self.plan_age.clone(),
-        );
-        registry.register(
-            "cluster_questions",
-            "Questions that wait for the answer of a node",
-            self.questions.clone(),
-        );
-        registry.register(
-            "cluster_questions_retried",
-            "Questions asked again after a failure",
-            self.questions_retried.clone(),
-        );
-        registry.register(
-            "cluster_questions_hedged",
-            "Questions asked of replicas as well, because a node was slow",
-            self.questions_hedged.clone(),
-        );
-        registry.register(
-            "cluster_shed",
-            "Queries of clients and questions of nodes refused because too much was under way",
-            self.questions_shed.clone(),
-        );
-    }
-
-    /// Sets what is known of the nodes of a cluster.
-    pub(crate) fn of_cluster(&self, cluster: &ClusterStatus) {
-        // Nodes come and go, and change both.
-        self.node_alive.clear();
-        self.node_generation.clear();
-        self.node_info.clear();
-        for node in &cluster.nodes {
-            let labels = NodeLabels {
-                node: node.name.clone(),
-            };
-            let alive = self.node_alive.get_or_create(&labels);
-            alive.set(node.is_alive.into());
-            let generation = self.node_generation.get_or_create(&labels);
-            generation.set(node.newest);
-            let labels = NodeInfoLabels {
-                node: node.name.clone(),
-                zone: node.zone.clone(),
-                release: node.release.clone(),
-            };
-            self.node_info.get_or_create(&labels).set(1);
-        }
-        let shards = cluster.shards.iter();
-        let unavailable = shards.filter(|shard| shard.nodes.is_empty()).count();
-        self.shards_unavailable
-            .set(i64::try_from(unavailable).unwrap_or(i64::MAX));
-        self.of_plans(cluster);
-        self.certificate_refused.clear();
-        if let Some(reason) = &cluster.certificate_error {
-            let labels = ReasonLabels {
-                reason: reason.clone(),
-            };
-            self.certificate_refused.get_or_create(&labels).set(1);
-        }
-    }
-
-    fn of_plans(&self, cluster: &ClusterStatus) {
-        self.plan_age.clear();
-        self.questions.clear();
-        for plan in &cluster.plans {
-            let labels = NodeLabels {
-                node: plan.node.clone(),
-            };
-            let age = self.plan_age.get_or_create(&labels);
-            age.set(plan.age.as_secs());
-            let questions = self.questions.get_or_create(&labels);
-            questions.set(plan.questions as u64);
-        }
-        for (counter, total) in [
-            (&self.questions_retried, cluster.retried),
-            (&self.questions_hedged, cluster.hedged),
-            (&self.questions_shed, cluster.shed),
-        ] {
-            counter.inc_by(total.saturating_sub(counter.get()));
-        }
-    }
-
     /// Sets how many bytes are kept for idempotency keys, and how many may be.
     pub(crate) fn set_kept(&self, bytes: u64, bytes_max: u64) {
         self.kept_bytes.set(bytes);
         self.kept_bytes_max.set(bytes_max);
-    }
-
-    pub(crate) fn followed(&self, report: &super::follow_report::Following) {
-        let is_failing = report.error.is_some();
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        self.follow_reported
-            .set(now.map_or(0, |time| time.as_secs()));
-        self.followed_generation.set(report.newest);
-        self.follow_failing.set(is_failing.into());
-        self.follow_errors.inc_by(is_failing.into());
-        self.fetched_objects.inc_by(report.objects_fetched);
-        self.fetched_bytes.inc_by(report.bytes_fetched);
     }
 
     pub(crate) fn answered(&self, endpoint: &'static str, status: u16, time: Duration) {

@@ -256,7 +256,7 @@ impl Service {
         shared.metrics.index_damaged.set(is_damaged.into());
         shared.metrics.unsent_bytes.set(shared.unsent.bytes());
         if let Some(cluster) = shared.corpus.for_operator().cluster() {
-            shared.metrics.of_cluster(&cluster);
+            shared.metrics.cluster.set(&cluster);
         }
         for counter in Counter::ALL
             .into_iter()

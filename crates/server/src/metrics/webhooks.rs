@@ -12,6 +12,10 @@ use prometheus_client::registry::Registry;
 /// Upper bounds of the time of an attempt, in seconds: networks take milliseconds, and none takes more than 15 s.
 const TIME_BOUNDS: [f64; 8] = [0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 15.0];
 
+/// The outcomes of attempts.
+const ACCEPTED: &str = "accepted";
+const FAILED: &str = "failed";
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OutcomeLabels {
     outcome: &'static str,
@@ -29,8 +33,13 @@ pub(crate) struct WebhookMetrics {
 
 impl WebhookMetrics {
     pub(super) fn new() -> WebhookMetrics {
+        let attempts = Family::default();
+        // An increase is seen only of what was there before.
+        for outcome in [ACCEPTED, FAILED] {
+            let _: &Counter = &*attempts.get_or_create(&OutcomeLabels { outcome });
+        }
         WebhookMetrics {
-            attempts: Family::default(),
+            attempts,
             seconds: Histogram::new(TIME_BOUNDS),
             disabled: Counter::default(),
             under_way: Gauge::default(),
@@ -68,7 +77,7 @@ impl WebhookMetrics {
 
     /// Counts an attempt.
     pub(crate) fn attempted(&self, is_accepted: bool, time: Duration) {
-        let outcome = if is_accepted { "accepted" } else { "failed" };
+        let outcome = if is_accepted { ACCEPTED } else { FAILED };
         self.attempts
             .get_or_create(&OutcomeLabels { outcome })
             .inc();
