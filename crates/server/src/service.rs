@@ -29,6 +29,7 @@ use super::request_log::{RequestLog, RequestLogLimits};
 use super::slow::SlowQueries;
 use super::state::{ChargeWriter, Readers, State, StateError};
 use super::unsent::{Room, Unsent};
+use super::webhooks::WebhookRules;
 use crate::corpus::{Corpus, LocalCorpus, WholeCorpus};
 use signaldex::Index;
 
@@ -89,6 +90,7 @@ pub(super) struct ServiceCore {
     pub(super) admin_hosts: OnceLock<Vec<String>>,
     pub(super) public_url: OnceLock<String>,
     pub(super) sign_in: OnceLock<String>,
+    pub(super) webhook_rules: OnceLock<WebhookRules>,
     /// Set once the version of the API has an end.
     pub(super) deprecation: OnceLock<Deprecation>,
     /// Whether the server has been told to stop and waits for the load balancer to notice.
@@ -154,6 +156,7 @@ impl Service {
             admin_hosts: OnceLock::new(),
             public_url: OnceLock::new(),
             sign_in: OnceLock::new(),
+            webhook_rules: OnceLock::new(),
             deprecation: OnceLock::new(),
             is_draining: AtomicBool::new(false),
         })))
@@ -188,6 +191,28 @@ impl Service {
     /// API reference then shows it in place of an API key. Only the first call has an effect.
     pub fn set_sign_in(&self, header: impl Into<String>) {
         let _ = self.0.sign_in.set(header.into());
+    }
+
+    /// Sets which webhooks the dashboard saves and tries, as [`deliver_webhooks`](Self::deliver_webhooks) does by its options.
+    /// By default, they are at public addresses over `https:`. Only the first call has an effect.
+    ///
+    /// ```
+    /// use signaldex::sample;
+    /// use signaldex_server::webhooks::WebhookRules;
+    /// use signaldex_server::{Limits, Service, State, Today};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("signaldex.db");
+    /// let service = Service::new(sample::index()?, State::open(path)?, Today::Clock, Limits::default())?;
+    /// let mut rules = WebhookRules::default();
+    /// rules.allowed.push("10.1.0.0/16".parse()?);
+    /// service.set_webhook_rules(rules);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_webhook_rules(&self, rules: WebhookRules) {
+        let _ = self.0.webhook_rules.set(rules);
     }
 
     /// The day that counts as today for a request now.

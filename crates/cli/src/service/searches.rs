@@ -99,8 +99,9 @@ pub(crate) struct EditSearch {
     /// What it searches for: a query string of filters
     #[arg(long, value_parser = parse_filter)]
     query: Option<Filter>,
-    /// Another URL for its matches, if it has a webhook
-    #[arg(long, value_name = "URL")]
+    /// Where its matches are sent from the next attempt on; a first URL begins anew, with a secret that is printed; with none,
+    /// the key pulls on
+    #[arg(long, value_name = "URL|none")]
     webhook: Option<String>,
     #[command(flatten)]
     rules: WebhookRuleOptions,
@@ -182,12 +183,16 @@ impl OneSearch {
 
 impl EditSearch {
     fn run(self) -> Result<(), Failure> {
-        let url = self.webhook.map(|text| self.rules.url(&text)).transpose()?;
+        let url = self.webhook.map(|text| match text.as_str() {
+            "none" => Ok(None),
+            text => self.rules.url(text).map(Some),
+        });
+        let url = url.transpose()?;
         let state = self.state.open_existing()?;
         let edited = state.edit_search(&self.id, |settings| {
             settings.only_new = self.only_new.unwrap_or(settings.only_new);
             settings.removals = self.removals.unwrap_or(settings.removals);
-            settings.webhook = url.or(settings.webhook.take());
+            settings.webhook = url.unwrap_or(settings.webhook.take());
             if let Some(name) = self.name {
                 settings.name = name;
             }
@@ -195,8 +200,12 @@ impl EditSearch {
                 settings.filter = filter;
             }
         })?;
-        let edited = edited.ok_or_else(|| no_search(&self.id))?;
-        source::print_json(&line(&edited))
+        let (edited, secret) = edited.ok_or_else(|| no_search(&self.id))?;
+        let mut line = line(&edited);
+        if let Some(secret) = secret {
+            line["secret"] = secret.text().into();
+        }
+        source::print_json(&line)
     }
 }
 

@@ -143,6 +143,17 @@ fn a_webhook_is_saved_moved_paused_and_rotated() {
         json!([])
     );
     assert!(refusal(&state, &["searches", "resume", id, "--from", "now"], 1).contains("start one"));
+    // Taken away and given again, with a secret of its own.
+    let edit = |url: &str| json(&run(&state, &["searches", "edit", id, "--webhook", url]));
+    let pulled = edit("none");
+    assert_eq!(
+        (&pulled["webhook"], &pulled["secret"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert!(refusal(&state, &["searches", "pause", id], 1).contains("with a webhook"));
+    let again = edit("https://hooks.example/again");
+    assert!(text(&again["secret"]).starts_with("whsec_"));
+    assert_ne!(again["secret"], rotated["secret"]);
     assert!(refusal(&state, &["searches", "pause", "srch_none"], 1).contains("with a webhook"));
     assert!(refusal(&state, &["searches", "deliveries", "srch_none"], 1).contains("searches list"));
 }

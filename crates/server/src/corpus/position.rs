@@ -66,6 +66,17 @@ pub struct FeedStage {
     pub step: (u64, u64),
 }
 
+impl FeedPosition {
+    /// The number of commits from here to a later position of the same index; `None` to that of another, or in a cluster.
+    pub(crate) fn commits_until(&self, to: &FeedPosition) -> Option<u64> {
+        let (FeedPosition::Index(from), FeedPosition::Index(to)) = (self, to) else {
+            return None;
+        };
+        let is_same = *from == Position::START || from.is_of_index_of(to);
+        is_same.then(|| to.step().0.saturating_sub(from.step().0))
+    }
+}
+
 impl FromStr for FeedPosition {
     type Err = ParsePositionError;
 

@@ -85,10 +85,10 @@ impl SearchSettings {
     /// Checks what the types allow and a search must not have.
     pub(crate) fn check(&self) -> Result<(), StateError> {
         keys::check_name(&self.name)
-            .map_err(|error| StateError::invalid(format!("the name of the search {error}")))?;
+            .map_err(|error| StateError::refused(format!("the name of the search {error}")))?;
         let bytes = self.filter.to_string().len();
         if bytes > QUERY_BYTES_MAX {
-            return Err(StateError::invalid(format!(
+            return Err(StateError::refused(format!(
                 "the query of the search has {bytes} bytes; use at most {QUERY_BYTES_MAX}"
             )));
         }

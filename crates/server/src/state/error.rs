@@ -13,6 +13,7 @@ enum Reason {
     Random(getrandom::Error),
     Newer(i64),
     Invalid(String),
+    Refused(String),
 }
 
 impl StateError {
@@ -29,6 +30,19 @@ impl StateError {
             "{} is not a state file: it is a SQLite file of another program",
             path.display()
         ))
+    }
+
+    /// A change that was not made, for a reason that its sender can mend.
+    pub(crate) fn refused(reason: impl Into<String>) -> StateError {
+        StateError(Reason::Refused(reason.into()))
+    }
+
+    /// Why a change was refused, or the failure itself if it is none of its sender's.
+    pub(crate) fn refusal(self) -> Result<String, StateError> {
+        match self.0 {
+            Reason::Refused(reason) => Ok(reason),
+            _ => Err(self),
+        }
     }
 
     pub(crate) fn invalid(reason: impl Into<String>) -> StateError {
@@ -63,7 +77,7 @@ impl fmt::Display for StateError {
                     "the state file has layout {version}, written by a later release"
                 )
             }
-            Reason::Invalid(reason) => f.write_str(reason),
+            Reason::Invalid(reason) | Reason::Refused(reason) => f.write_str(reason),
         }
     }
 }

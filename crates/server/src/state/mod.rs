@@ -25,6 +25,7 @@ mod quota_store;
 mod readers;
 mod replay_store;
 mod schema;
+mod search_pages;
 mod search_store;
 mod series_store;
 mod tables;
@@ -57,6 +58,7 @@ pub(crate) use pace::Arrival;
 pub(crate) use quota_store::{QuotaAlert, REACHED_MAX, TOLD_AT};
 pub(crate) use readers::{NotRead, Readers};
 pub(crate) use replay_store::{NewReplay, StoredReplay};
+pub(crate) use search_pages::SearchesWanted;
 pub(crate) use series_store::{SeriesFigures, SeriesLine, SeriesStep};
 pub(crate) use usage_store::KeyUsage;
 pub(crate) use webhook_queue::{

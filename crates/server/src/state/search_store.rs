@@ -10,7 +10,7 @@ use crate::actor::Actor;
 use crate::corpus::FeedPosition;
 use crate::keys::random_text;
 use crate::saved_searches::{NewSearch, SearchRecord, SearchSettings};
-use crate::webhooks::{SearchStatus, WebhookRecord, WebhookUrl};
+use crate::webhooks::{SearchStatus, WebhookRecord, WebhookSecret, WebhookUrl};
 
 /// The columns of a search, in the order of [`read`].
 const COLUMNS: &str = "saved_searches.id, saved_searches.key, keys.id, saved_searches.name, query, only_new, removals, \
@@ -49,6 +49,15 @@ impl State {
     /// There is no such key, or it is revoked; the name or the query is refused, or the key has a search of that name; the
     /// key, or all keys together, have as many as they may have; or the state cannot be written.
     pub fn create_search(&self, key: &str, new: &NewSearch) -> Result<SearchRecord, StateError> {
+        self.create_search_by(Actor::of_process(), key, new)
+    }
+
+    pub(crate) fn create_search_by(
+        &self,
+        by: &Actor,
+        key: &str,
+        new: &NewSearch,
+    ) -> Result<SearchRecord, StateError> {
         new.settings.check()?;
         if new.settings.webhook.is_some() != new.secret.is_some() {
             return Err(StateError::invalid(
@@ -62,7 +71,7 @@ impl State {
             let number = key_number(&change, key)?;
             check_room(&change, number)?;
             check_name_is_free(&change, number, &settings.name, &id)?;
-            let by = (Actor::of_process(), "searches.create");
+            let by = (by, "searches.create");
             self.audited(&change, by, AuditedRow::Search(&id), || {
                 change.execute(
                     "INSERT INTO saved_searches \
@@ -144,8 +153,9 @@ impl State {
         self.with(|connection| Ok(one(connection, id, self.now())?))
     }
 
-    /// Changes the settings of a saved search, and returns it; `None` if there is no search of that id. It goes on where it
-    /// was.
+    /// Changes the settings of a saved search, and returns it, with the secret of a webhook that it had not before; `None` if
+    /// there is no search of that id. It goes on where it was, but begins anew with a webhook that it had not. The key pulls on
+    /// where a webhook that is taken away was; a batch under way is dropped.
     ///
     /// ```
     /// # use signaldex_server::State;
@@ -164,23 +174,29 @@ impl State {
         &self,
         id: &str,
         edit: impl FnOnce(&mut SearchSettings),
-    ) -> Result<Option<SearchRecord>, StateError> {
+    ) -> Result<Option<(SearchRecord, Option<WebhookSecret>)>, StateError> {
+        self.edit_search_by(Actor::of_process(), id, edit)
+    }
+
+    pub(crate) fn edit_search_by(
+        &self,
+        by: &Actor,
+        id: &str,
+        edit: impl FnOnce(&mut SearchSettings),
+    ) -> Result<Option<(SearchRecord, Option<WebhookSecret>)>, StateError> {
         self.with(|connection| {
             let change = self.begin(connection)?;
             let Some(mut record) = one(&change, id, self.now())? else {
                 return Ok(None);
             };
             edit(&mut record.settings);
-            if record.settings.webhook.is_some() != record.webhook.is_some() {
-                return Err(StateError::invalid(
-                    "a search keeps its kind: save another one, with a webhook or without",
-                ));
-            }
             let settings = &record.settings;
             settings.check()?;
             check_name_is_free(&change, record.key, &settings.name, id)?;
-            let by = (Actor::of_process(), "searches.edit");
-            self.audited(&change, by, AuditedRow::Search(id), || {
+            let is_added = settings.webhook.is_some() && record.webhook.is_none();
+            let secret = is_added.then(WebhookSecret::generate).transpose()?;
+            let row = AuditedRow::Search(id);
+            self.audited(&change, (by, "searches.edit"), row, || {
                 change.execute(
                     "UPDATE saved_searches SET name = ?2, query = ?3, only_new = ?4, removals = ?5 WHERE id = ?1",
                     params![
@@ -191,12 +207,12 @@ impl State {
                         settings.removals
                     ],
                 )?;
-                let moved = settings.webhook.as_ref();
-                let moved = moved.map(|url| webhook_store::set_url(&change, id, url));
-                Ok(moved.transpose()?)
+                let webhook = (settings.webhook.as_ref(), secret.as_ref());
+                Ok(webhook_store::set(&change, id, webhook)?)
             })?;
+            let edited = one(&change, id, self.now())?;
             change.commit()?;
-            Ok(one(connection, id, self.now())?)
+            Ok(edited.map(|search| (search, secret)))
         })
     }
 
@@ -215,10 +231,14 @@ impl State {
     /// # Errors
     /// The state cannot be written.
     pub fn delete_search(&self, id: &str) -> Result<bool, StateError> {
+        self.delete_search_by(Actor::of_process(), id)
+    }
+
+    pub(crate) fn delete_search_by(&self, by: &Actor, id: &str) -> Result<bool, StateError> {
         self.with(|connection| {
             let change = self.begin(connection)?;
-            let by = (Actor::of_process(), "searches.delete");
-            let deleted = self.audited(&change, by, AuditedRow::Search(id), || {
+            let row = AuditedRow::Search(id);
+            let deleted = self.audited(&change, (by, "searches.delete"), row, || {
                 Ok(change.execute("DELETE FROM saved_searches WHERE id = ?1", [id])?)
             })?;
             change.commit()?;
@@ -257,7 +277,7 @@ fn key_number(connection: &Connection, id: &str) -> Result<i64, StateError> {
     let sql = "SELECT number FROM keys WHERE id = ?1 AND revoked_at IS NULL";
     let number = connection.query_row(sql, [id], |row| row.get(0));
     number.optional()?.ok_or_else(|| {
-        StateError::invalid(format!(
+        StateError::refused(format!(
             "there is no key {id:?}, or it is revoked; `signaldex keys list` shows all"
         ))
     })
@@ -272,13 +292,13 @@ fn check_room(connection: &Connection, key: i64) -> Result<(), StateError> {
         &[&key],
     )?;
     if of_key >= KEY_MAX {
-        return Err(StateError::invalid(format!(
+        return Err(StateError::refused(format!(
             "the key has {KEY_MAX} saved searches, which is the most; delete one first"
         )));
     }
     let all = count("SELECT count(*) FROM saved_searches", &[])?;
     if all >= ALL_MAX {
-        return Err(StateError::invalid(format!(
+        return Err(StateError::refused(format!(
             "there are {ALL_MAX} saved searches, which is the most; delete one first"
         )));
     }
@@ -295,7 +315,7 @@ fn check_name_is_free(
     let other = connection.query_row(sql, params![key, name, id], |row| row.get::<_, String>(0));
     match other.optional()? {
         None => Ok(()),
-        Some(other) => Err(StateError::invalid(format!(
+        Some(other) => Err(StateError::refused(format!(
             "the key has a search of that name, {other}; choose another name, or edit that search"
         ))),
     }

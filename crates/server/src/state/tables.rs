@@ -203,6 +203,7 @@ pub(super) const TABLES: &str = "
         delivered_at INTEGER
     ) STRICT;
     CREATE INDEX webhooks_due ON webhooks (due_at, answers, host) WHERE due_at IS NOT NULL;
+    CREATE INDEX webhooks_stopped ON webhooks (status) WHERE status IN ('disabled', 'expired');
     CREATE INDEX webhooks_current ON webhooks (search) WHERE is_current;
     CREATE TABLE webhook_attempts (
         search INTEGER NOT NULL REFERENCES saved_searches (number) ON DELETE CASCADE,

@@ -42,10 +42,14 @@ impl State {
     /// # Errors
     /// The state cannot be written.
     pub fn pause_search(&self, id: &str) -> Result<bool, StateError> {
+        self.pause_search_by(Actor::of_process(), id)
+    }
+
+    pub(crate) fn pause_search_by(&self, by: &Actor, id: &str) -> Result<bool, StateError> {
         let sql = "UPDATE webhooks SET status = 'paused', due_at = NULL, is_current = 0, \
                    position = CASE WHEN is_current THEN (SELECT position FROM webhook_feed) ELSE position END \
                    WHERE search = ?1";
-        self.change_webhook(id, "searches.pause", |change, number| {
+        self.change_webhook(id, (by, "searches.pause"), |change, number| {
             Ok(change.execute(sql, [number])?)
         })
         .map(|changed| changed.is_some())
@@ -67,9 +71,13 @@ impl State {
     /// # Errors
     /// The state cannot be written.
     pub fn resume_search(&self, id: &str) -> Result<bool, StateError> {
+        self.resume_search_by(Actor::of_process(), id)
+    }
+
+    pub(crate) fn resume_search_by(&self, by: &Actor, id: &str) -> Result<bool, StateError> {
         let sql = "UPDATE webhooks SET status = 'active', attempts = 0, \
                    due_at = CASE WHEN is_current THEN NULL ELSE 0 END WHERE search = ?1";
-        self.change_webhook(id, "searches.resume", |change, number| {
+        self.change_webhook(id, (by, "searches.resume"), |change, number| {
             Ok(change.execute(sql, [number])?)
         })
         .map(|changed| changed.is_some())
@@ -91,9 +99,17 @@ impl State {
     /// # Errors
     /// No service has delivered from this state yet, or it cannot be written.
     pub fn resume_search_from_now(&self, id: &str) -> Result<Option<Option<u64>>, StateError> {
-        self.change_webhook(id, "searches.resume", |change, number| {
+        self.resume_search_from_now_by(Actor::of_process(), id)
+    }
+
+    pub(crate) fn resume_search_from_now_by(
+        &self,
+        by: &Actor,
+        id: &str,
+    ) -> Result<Option<Option<u64>>, StateError> {
+        self.change_webhook(id, (by, "searches.resume"), |change, number| {
             let now = feed_position(change)?.ok_or_else(|| {
-                StateError::invalid("no service has delivered from this state yet; start one first")
+                StateError::refused("no service has delivered from this state yet; start one first")
             })?;
             let sql = "SELECT coalesce(position, first_position) FROM webhooks \
                        JOIN saved_searches ON number = search WHERE search = ?1";
@@ -128,11 +144,20 @@ impl State {
         id: &str,
         overlap: Duration,
     ) -> Result<Option<WebhookSecret>, StateError> {
+        self.rotate_webhook_secret_by(Actor::of_process(), id, overlap)
+    }
+
+    pub(crate) fn rotate_webhook_secret_by(
+        &self,
+        by: &Actor,
+        id: &str,
+        overlap: Duration,
+    ) -> Result<Option<WebhookSecret>, StateError> {
         let secret = WebhookSecret::generate()?;
         let until = self
             .now()
             .saturating_add(time::Duration::try_from(overlap).unwrap_or(time::Duration::ZERO));
-        let rotated = self.change_webhook(id, "searches.rotate", |change, number| {
+        let rotated = self.change_webhook(id, (by, "searches.rotate"), |change, number| {
             let sql = "UPDATE webhooks SET former_secret = secret, former_until = ?2, secret = ?3 WHERE search = ?1";
             let values = params![number, until.unix_timestamp(), secret.bytes()];
             Ok(change.execute(sql, values)?)
@@ -181,7 +206,7 @@ impl State {
     fn change_webhook<T>(
         &self,
         id: &str,
-        action: &str,
+        by: (&Actor, &str),
         change: impl FnOnce(&Transaction<'_>, i64) -> Result<T, StateError>,
     ) -> Result<Option<T>, StateError> {
         self.with(|connection| {
@@ -192,7 +217,6 @@ impl State {
             let Some(number) = number.optional()? else {
                 return Ok(None);
             };
-            let by = (Actor::of_process(), action);
             let changed = self.audited(&transaction, by, AuditedRow::Search(id), || {
                 change(&transaction, number)
             })?;
@@ -225,17 +249,40 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// Sends the events of a search elsewhere from the next attempt on.
-pub(super) fn set_url(
+/// Gives a search the webhook of its settings, or takes it away: of a search with one, the URL counts from the next attempt
+/// on; of a search without, it comes with a secret, and the search begins anew. The key pulls on where a webhook was.
+pub(super) fn set(
     connection: &Connection,
     id: &str,
-    url: &WebhookUrl,
-) -> rusqlite::Result<usize> {
+    webhook: (Option<&WebhookUrl>, Option<&WebhookSecret>),
+) -> rusqlite::Result<()> {
+    let sql = "SELECT number FROM saved_searches WHERE id = ?1";
+    let number: i64 = connection.query_row(sql, [id], |row| row.get(0))?;
+    match webhook {
+        (Some(url), Some(secret)) => {
+            let sql = "UPDATE saved_searches SET first_position = NULL WHERE number = ?1";
+            connection.execute(sql, [number])?;
+            insert(connection, number, url, secret, None)
+        }
+        (Some(url), None) => {
+            let sql = "UPDATE webhooks SET url = ?2, host = ?3, answers = 0 WHERE search = ?1 AND url <> ?2";
+            connection.execute(sql, params![number, url.as_str(), url.host()])?;
+            Ok(())
+        }
+        (None, _) => remove(connection, number),
+    }
+}
+
+/// Takes the webhook of a search away, if it has one.
+fn remove(connection: &Connection, search: i64) -> rusqlite::Result<()> {
     connection.execute(
-        "UPDATE webhooks SET url = ?2, host = ?3, answers = 0 \
-         WHERE search = (SELECT number FROM saved_searches WHERE id = ?1) AND url <> ?2",
-        params![id, url.as_str(), url.host()],
-    )
+        "UPDATE saved_searches SET first_position = coalesce((SELECT CASE WHEN is_current \
+         THEN (SELECT position FROM webhook_feed) ELSE webhooks.position END FROM webhooks WHERE search = number), \
+         first_position) WHERE number = ?1",
+        [search],
+    )?;
+    connection.execute("DELETE FROM webhooks WHERE search = ?1", [search])?;
+    Ok(())
 }
 
 /// The position up to which all current searches are delivered; `None` before the first deliverer.
@@ -273,15 +320,10 @@ pub(super) fn log_attempt(
     Ok(())
 }
 
-/// The number of commits between two positions of one index.
+/// The number of commits between two stored positions of one index.
 fn skipped(from: &str, to: &str) -> Option<u64> {
-    let (FeedPosition::Index(from), FeedPosition::Index(to)) =
-        (from.parse().ok()?, to.parse().ok()?)
-    else {
-        return None;
-    };
-    let is_same = from == signaldex::Position::START || from.is_of_index_of(&to);
-    is_same.then(|| to.step().0.saturating_sub(from.step().0))
+    let (from, to): (FeedPosition, FeedPosition) = (from.parse().ok()?, to.parse().ok()?);
+    from.commits_until(&to)
 }
 
 /// Milliseconds since 1970.

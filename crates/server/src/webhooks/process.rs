@@ -55,6 +55,7 @@ impl Service {
         &self,
         options: WebhookOptions,
     ) -> Result<Option<WebhookDelivery>, StateError> {
+        self.set_webhook_rules(options.rules.clone());
         let Some(deliverer) = Deliverer::new(self, options)? else {
             return Ok(None);
         };

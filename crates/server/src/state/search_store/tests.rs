@@ -107,7 +107,7 @@ fn a_search_begins_once() {
     let not_asked = || panic!("all have begun");
     state.begin_searches(not_asked).expect("nothing to do");
     let edited = state.edit_search(&created.id, |settings| settings.only_new = true);
-    let edited = edited.expect("the state").expect("a search");
+    let (edited, _) = edited.expect("the state").expect("a search");
     assert_eq!(
         (edited.first_position, edited.settings.only_new),
         (Some(position), true)

@@ -44,13 +44,13 @@ fn a_webhook_is_paused_resumed_moved_and_rotated() {
     let moved = state.edit_search(id, |settings| {
         settings.webhook = Some(url("https://other.example/"));
     });
-    let moved = moved.expect("the state").and_then(|search| search.webhook);
+    let (moved, secret) = moved.expect("the state").expect("a search");
+    assert!(secret.is_none());
+    let moved = moved.webhook;
     assert_eq!(
         moved.expect("a webhook").url.as_str(),
         "https://other.example/"
     );
-    let lost = state.edit_search(id, |settings| settings.webhook = None);
-    assert!(lost.expect_err("refused").to_string().contains("another"));
     let entries = state.audit(None, Some(id), 0).expect("the audit");
     let actions: Vec<&str> = entries.iter().map(|entry| entry.action.as_str()).collect();
     assert_eq!(
@@ -159,4 +159,35 @@ fn the_log_keeps_the_last_attempts_of_seven_days() {
         Ok(connection.query_row(sql, [], |row| row.get::<_, u32>(0))?)
     });
     assert_eq!(stored.expect("the state"), LOG_MAX);
+}
+
+#[test]
+fn a_webhook_is_taken_away_and_given_again() {
+    let (_directory, state, search) = fixture();
+    let id = search.id.as_str();
+    let position = FeedPosition::Index(sample::index().expect("an index").snapshot().position());
+    state.begin_searches(|| position.clone()).expect("begun");
+    // Delivered up to where the feed is: the key pulls on from there.
+    let delivered = state.with(|connection| {
+        let feed = "INSERT INTO webhook_feed VALUES (?1)";
+        connection.execute(feed, [position.to_string()])?;
+        let sql = "UPDATE saved_searches SET first_position = 'start'";
+        connection.execute_batch(&format!("{sql}; UPDATE webhooks SET is_current = 1"))?;
+        Ok(())
+    });
+    delivered.expect("delivered");
+    let edited = state.edit_search(id, |settings| settings.webhook = None);
+    let (edited, secret) = edited.expect("the state").expect("a search");
+    assert!(edited.webhook.is_none() && secret.is_none());
+    assert_eq!(edited.first_position, Some(position));
+    assert!(state.webhook_secrets(id).expect("the state").is_empty());
+    // A new webhook begins anew, with a secret of its own.
+    let target = url("https://hooks.example/again");
+    let edited = state.edit_search(id, |settings| settings.webhook = Some(target.clone()));
+    let (edited, secret) = edited.expect("the state").expect("a search");
+    let webhook = edited.webhook.expect("a webhook");
+    assert_eq!((webhook.url, webhook.position), (target, None));
+    assert_eq!(edited.first_position, None);
+    let secrets = state.webhook_secrets(id).expect("the state");
+    assert_eq!(secrets, [secret.expect("a secret")]);
 }
