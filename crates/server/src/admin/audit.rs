@@ -108,7 +108,5 @@ fn shown(value: Option<&Value>) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
     };
-    let end = text.floor_char_boundary(VALUE_BYTES_MAX);
-    let rest = if end < text.len() { "…" } else { "" };
-    format!("{}{rest}", &text[..end])
+    figures::cut(&text, VALUE_BYTES_MAX)
 }

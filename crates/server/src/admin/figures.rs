@@ -97,6 +97,13 @@ pub(super) fn uptime(time: Duration) -> String {
     }
 }
 
+/// A text of at most some bytes, or its beginning and a mark that there is more.
+pub(super) fn cut(text: &str, bytes_max: usize) -> String {
+    let end = text.floor_char_boundary(bytes_max);
+    let rest = if end < text.len() { "…" } else { "" };
+    format!("{}{rest}", &text[..end])
+}
+
 /// The name of a key, or its id if the name is empty.
 pub(super) fn key_name(id: &str, name: &str) -> String {
     let name = if name.is_empty() { id } else { name };

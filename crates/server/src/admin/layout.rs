@@ -50,11 +50,12 @@ struct MessagePage<'a> {
 
 impl<'a> PageLayout<'a> {
     /// The entries of the navigation.
-    pub(super) const NAVIGATION: [NavigationEntry; 10] = [
+    pub(super) const NAVIGATION: [NavigationEntry; 11] = [
         NavigationEntry::new("/", "Overview"),
         NavigationEntry::new("/search", "Search"),
         NavigationEntry::new("/companies", "Companies"),
         NavigationEntry::new("/keys", "Keys"),
+        NavigationEntry::new("/searches", "Saved searches"),
         NavigationEntry::new("/usage", "Usage"),
         NavigationEntry::new("/requests", "Requests"),
         NavigationEntry::new("/slow", "Slow queries"),

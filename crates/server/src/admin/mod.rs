@@ -7,6 +7,7 @@
 //! overview  keys  usage  requests                pages over the state and recent activity
 //! people  audit                                  who uses the dashboard, and who changed what
 //! series                                         the service over time, on the overview and each key's page
+//! searches                                       saved searches of keys, and their webhooks
 //! slow  storage                                  pages over the index
 //! search    every filter, results, records       searches the index directly, unmetered
 //! layout    shared layout                        templates/ and assets/, embedded
@@ -24,16 +25,19 @@ mod guard;
 mod key_choices;
 mod keys;
 mod layout;
+mod overlap;
 mod overview;
 mod people;
 mod requests;
 mod seal;
 mod search;
+mod searches;
 mod series;
 mod session;
 mod sign_in;
 mod slow;
 mod storage;
+mod text_fields;
 mod token;
 mod usage;
 mod visit;
@@ -81,6 +85,23 @@ impl Admin {
             .route("/keys/edit", get(page(keys::edit)).post(page(keys::save)))
             .route("/keys/rotate", post(page(keys::rotate)))
             .route("/keys/revoke", post(page(keys::revoke)))
+            .route(
+                "/searches",
+                get(page(searches::list)).post(page(searches::create)),
+            )
+            .route(
+                "/searches/edit",
+                get(page(searches::show)).post(page(searches::save)),
+            )
+            .route("/searches/delete", post(page(searches::delete)))
+            .route("/searches/pause", post(page(searches::pause)))
+            .route("/searches/resume", post(page(searches::resume)))
+            .route("/searches/rotate", post(page(searches::rotate)))
+            // The answer to a test stands at the address of its form, and is gone when the page is loaded again.
+            .route(
+                "/searches/test",
+                get(page(searches::show)).post(page(searches::test)),
+            )
             .route("/usage", get(page(usage::show)))
             .route("/usage.csv", get(page(usage::download)))
             .route("/requests.csv", get(page(usage::download_requests)))

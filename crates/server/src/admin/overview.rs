@@ -17,6 +17,7 @@ use crate::metering::{Counter, Counts, Month};
 use crate::pages;
 use crate::state::{BusyKey, QuotaAlert, REACHED_MAX, RequestTotal, SeriesStep, State, StateError};
 use crate::time_histogram::TimeHistogram;
+use crate::webhooks::SearchStatus;
 
 /// Number of keys shown in the list of the most active ones.
 const TOP_KEYS: usize = 5;
@@ -33,6 +34,8 @@ struct Overview<'a> {
     layout: PageLayout<'a>,
     facts: Vec<Fact>,
     quotas: QuotaBanner,
+    /// The webhooks that do not go on by themselves: how many of a status, in words, and the status.
+    stopped: Vec<(String, SearchStatus)>,
     series: SeriesSection,
     top_keys: Vec<TopKey>,
     month: String,
@@ -149,6 +152,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
         layout: PageLayout::of(visit, "Overview"),
         facts: facts(admin, (&requests, &times), active_keys),
         quotas: QuotaBanner::read(&service.0.state, now)?,
+        stopped: stopped(&service.0.state)?,
         series: SeriesSection::read(&service.0.state, None, form.value("span"), "/?")?,
         top_keys: busiest.into_iter().map(TopKey::new).collect(),
         month: Month::of(now).to_string(),
@@ -161,6 +165,20 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> PageResult {
         public_url: &admin.0.settings.public_url,
     };
     layout::render(StatusCode::OK, &page)
+}
+
+/// Such as "2 webhooks are disabled", for each status that some have.
+fn stopped(state: &State) -> Result<Vec<(String, SearchStatus)>, StateError> {
+    let counts = state.stopped_webhooks()?.into_iter();
+    let text = |(status, count): (SearchStatus, u64)| match count {
+        0 => None,
+        1 => Some((format!("1 webhook is {status}"), status)),
+        _ => Some((
+            format!("{} webhooks are {status}", figures::grouped(count)),
+            status,
+        )),
+    };
+    Ok(counts.filter_map(text).collect())
 }
 
 /// Times of the successes of today, of all processes that share the state.

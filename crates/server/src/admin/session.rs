@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::token::{AdminToken, TokenHash};
 use crate::keys::{self, ApiKey, KeyRecord};
+use crate::webhooks::WebhookSecret;
 
 /// Random bytes of a session's cookie and of its form token.
 const SECRET_BYTES: usize = 32;
@@ -30,7 +31,14 @@ pub(super) struct Session {
 #[derive(Debug)]
 pub(super) enum NewSecret {
     Key(Box<NewKeySecret>),
-    Person { name: String, token: AdminToken },
+    Person {
+        name: String,
+        token: AdminToken,
+    },
+    Webhook {
+        search: String,
+        secret: WebhookSecret,
+    },
 }
 
 /// The secret of a new or rotated key.
@@ -116,7 +124,10 @@ impl Session {
 
     /// Takes the new secret to be shown once, if it is one that the page shows. Only for
     /// [`Visit`](super::visit::Visit).
-    pub(super) fn take_secret(&self, is_shown: fn(&NewSecret) -> bool) -> Option<NewSecret> {
+    pub(super) fn take_secret(
+        &self,
+        is_shown: impl FnOnce(&NewSecret) -> bool,
+    ) -> Option<NewSecret> {
         self.lock().take_if(|secret| is_shown(secret))
     }
 

@@ -11,6 +11,7 @@ use super::session::{NewKeySecret, NewSecret, Session};
 use super::token::AdminToken;
 use crate::actor::{Actor, PeerAddress, origin};
 use crate::people::{PersonRecord, Role};
+use crate::webhooks::WebhookSecret;
 
 /// A request with a valid session.
 pub(super) struct Visit {
@@ -45,7 +46,7 @@ impl Visit {
     pub(super) fn take_key(&self) -> Option<NewKeySecret> {
         match self.take(|secret| matches!(secret, NewSecret::Key(_)))? {
             NewSecret::Key(key) => Some(*key),
-            NewSecret::Person { .. } => None,
+            _ => None,
         }
     }
 
@@ -53,11 +54,21 @@ impl Visit {
     pub(super) fn take_token(&self) -> Option<(String, AdminToken)> {
         match self.take(|secret| matches!(secret, NewSecret::Person { .. }))? {
             NewSecret::Person { name, token } => Some((name, token)),
-            NewSecret::Key(_) => None,
+            _ => None,
         }
     }
 
-    fn take(&self, is_of_page: fn(&NewSecret) -> bool) -> Option<NewSecret> {
+    /// Takes the new secret of a saved search's webhook, likewise.
+    pub(super) fn take_webhook_secret(&self, id: &str) -> Option<WebhookSecret> {
+        let is_of_search =
+            |new: &NewSecret| matches!(new, NewSecret::Webhook { search, .. } if search == id);
+        match self.take(is_of_search)? {
+            NewSecret::Webhook { secret, .. } => Some(secret),
+            _ => None,
+        }
+    }
+
+    fn take(&self, is_of_page: impl FnOnce(&NewSecret) -> bool) -> Option<NewSecret> {
         let is_shown = self.parts.method == Method::GET && !is_prefetch(&self.parts.headers);
         is_shown.then(|| self.session.take_secret(is_of_page))?
     }

@@ -33,14 +33,14 @@ function build(directory, records) {
 }
 
 // Starts `signaldex serve` over the sample corpus, or over records, and reads what it says at its first start.
-export async function startService({ session = 43200, records = null } = {}) {
+export async function startService({ session = 43200, records = null, options = [] } = {}) {
   const directory = mkdtempSync(join(tmpdir(), "signaldex-browser-"));
   const index = records ? [build(directory, records)] : [];
   const state = join(directory, "state.db");
   const child = spawn(PROGRAM, ["serve", ...index, "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
     // Every query counts as slow, so that the page of slow queries has some.
     "--slow-query-time", "0.000001",
-    "--state", state, "--admin-session", String(session), "--log", "warn"], { stdio: ["ignore", "pipe", "inherit"] });
+    "--state", state, "--admin-session", String(session), "--log", "warn", ...options], { stdio: ["ignore", "pipe", "inherit"] });
   const said = { key: null, admin: null, token: null, api: null };
   for await (const line of createInterface({ input: child.stdout })) {
     said.key ??= line.match(/Bearer (sdx_[\w-]+)/)?.[1];

@@ -40,7 +40,7 @@ test("an admin adds a person with a hostile name, changes the role and revokes",
 
   for (const options of [undefined, { viewport: PHONE }, { javaScriptEnabled: false }]) {
     const viewer = await signedIn(token, options);
-    for (const path of ["/", "/keys", "/usage", "/requests", "/people", "/audit"]) {
+    for (const path of ["/", "/keys", "/searches", "/usage", "/requests", "/people", "/audit"]) {
       await viewer.goto(`${service.admin}${path}`);
       assert.equal(await viewer.locator("form[method=post]").count(), 1, `${path} offers only to sign out`);
       if (options?.javaScriptEnabled !== false) await assertFits(viewer, `${path} for a viewer`);

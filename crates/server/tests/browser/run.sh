@@ -2,7 +2,7 @@
 # The dashboard and the search page in headless Chromium.
 #
 # usage: crates/server/tests/browser/run.sh PROGRAM            all tests
-#        crates/server/tests/browser/run.sh PROGRAM short      from the first start to a revoked key, refusals, and /docs
+#        crates/server/tests/browser/run.sh PROGRAM short      from the first start to a revoked key, refusals, /docs, saved searches
 #        crates/server/tests/browser/run.sh PROGRAM pictures   makes docs/images anew
 #        crates/server/tests/browser/run.sh PROGRAM look DIR   every page at two widths, light and dark
 #
@@ -25,7 +25,7 @@ npm ci --silent --no-fund --no-audit
 
 case $what in
     all) node --test --test-concurrency=1 . ;;
-    short) node --test --test-concurrency=1 first_steps.test.mjs refusals.test.mjs reference.test.mjs ;;
+    short) node --test --test-concurrency=1 first_steps.test.mjs refusals.test.mjs reference.test.mjs searches.test.mjs ;;
     pictures) node screenshots.mjs "$images" documents ;;
     look) node screenshots.mjs "$images" ;;
     *) echo "unknown: $what" >&2; exit 2 ;;

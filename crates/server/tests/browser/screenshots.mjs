@@ -20,6 +20,8 @@ const shop = make("--name", "Shop search", "--quota-signals", "250000", "--quota
 const partner = make("--name", "Partner feed", "--scopes", "signals:read", "--rate", "5", "--burst", "20", "--expires", "2027-06-30");
 const old = make("--name", "Trial of May");
 service.run("keys", "revoke", old.id);
+const saved = JSON.parse(service.run("searches", "create", "--key", partner.id, "--name", "Robots in Germany",
+  "--query", "q=robotics&country=Germany", "--webhook", "https://hooks.example/signals"));
 
 // A history of months, which no service could make in a moment.
 execFileSync("python3", ["-c", `
@@ -85,6 +87,8 @@ for (const [kind, options] of wanted) {
   await shoot(page, `overview-${kind}`, "/");
   await shoot(page, `search-${kind}`, SEARCH);
   await shoot(page, `keys-${kind}`, "/keys");
+  await shoot(page, `searches-${kind}`, "/searches");
+  await shoot(page, `saved-search-${kind}`, `/searches/edit?id=${saved.id}`);
   await shoot(page, `usage-${kind}`, "/usage");
   await shoot(page, `usage-days-${kind}`, `/usage?by=day&key=${shop.id}`);
   await shoot(page, `requests-${kind}`, "/requests");

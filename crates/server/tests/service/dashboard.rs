@@ -20,6 +20,7 @@ use crate::client::{self, Response};
 pub(crate) struct Dashboard {
     pub(crate) address: SocketAddr,
     pub(crate) api: SocketAddr,
+    pub(crate) service: Service,
     token: AdminToken,
     directory: TempDir,
     _runtime: Runtime,
@@ -79,11 +80,12 @@ impl Dashboard {
         let (listener, address) = listen();
         runtime.spawn(serve_admin(listener, admin));
         let (listener, api) = listen();
-        let server = Server::new(service, ServerLimits::default());
+        let server = Server::new(service.clone(), ServerLimits::default());
         runtime.spawn(server.run(listener, std::future::pending()));
         Dashboard {
             address,
             api,
+            service,
             token,
             directory,
             _runtime: runtime,
@@ -173,6 +175,7 @@ fn every_page_asks_for_a_session_and_says_where_it_leads_back() {
         "/search/figures?q=raises",
         "/companies?has=()",
         "/keys",
+        "/searches",
         "/usage",
         "/requests",
         "/slow",
@@ -190,6 +193,13 @@ fn every_page_asks_for_a_session_and_says_where_it_leads_back() {
     }
     for target in [
         "/keys",
+        "/searches",
+        "/searches/edit",
+        "/searches/delete",
+        "/searches/pause",
+        "/searches/resume",
+        "/searches/rotate",
+        "/searches/test",
         "/keys/edit",
         "/keys/rotate",
         "/keys/revoke",
@@ -216,6 +226,7 @@ fn every_answer_is_sealed_with_a_nonce_of_its_own() {
         "/search/figures",
         "/companies?limit=10&has=(days%3D90)",
         "/keys",
+        "/searches",
         "/usage",
         "/requests",
         "/slow",
@@ -261,7 +272,7 @@ fn every_answer_is_sealed_with_a_nonce_of_its_own() {
     }
     policies.sort();
     policies.dedup();
-    assert_eq!(policies.len(), 13, "no nonce serves twice");
+    assert_eq!(policies.len(), 14, "no nonce serves twice");
 }
 
 #[test]
@@ -654,6 +665,25 @@ fn a_key_is_edited_and_rotated_and_the_service_follows_at_once() {
     assert!(text(&refused).contains("Nothing was saved"));
 
     let own = format!("form_token={}&id={id}", session.form_token);
+    let hint = dashboard.state().keys().expect("keys").remove(0).hint;
+    for overlap in [
+        "",
+        "&overlap=",
+        "&overlap=2",
+        "&overlap=-1",
+        "&overlap=%3Cb%3E",
+    ] {
+        let refused = dashboard.post("/keys/rotate", &format!("{own}{overlap}"), &[cookie]);
+        assert_eq!(refused.status, 400, "{overlap}");
+        let page = text(&refused);
+        assert!(
+            page.contains("<p class=\"error\" id=\"overlap-error\">overlap is "),
+            "{page}"
+        );
+        assert!(page.contains("no choice of hours: 0, 1, 24, 168.") && !page.contains("<b>"));
+    }
+    assert_eq!(dashboard.state().keys().expect("keys")[0].hint, hint);
+    let own = format!("{own}&overlap=0");
     let answer = dashboard.post("/keys/rotate", &own, &[cookie]);
     assert_eq!(answer.header("location"), Some("/keys#created"));
     let page = text(&dashboard.visit(&session, "/keys"));
@@ -670,7 +700,7 @@ fn a_key_is_edited_and_rotated_and_the_service_follows_at_once() {
     for target in ["/keys/edit", "/keys/rotate"] {
         assert_eq!(
             dashboard
-                .post(target, &format!("{edit}&id={id}"), &[cookie])
+                .post(target, &format!("{edit}&id={id}&overlap=0"), &[cookie])
                 .status,
             404
         );

@@ -44,6 +44,7 @@ mod overwritten;
 mod people;
 mod reference;
 mod saved_searches;
+mod search_pages;
 #[path = "../../../../tests/engine/search_tables.rs"]
 mod search_tables;
 mod searching_as_key;

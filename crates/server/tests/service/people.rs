@@ -1,14 +1,16 @@
 //! The pages of people and of the audit: what a viewer may do, and what an admin's forms change.
 
-use signaldex_server::{NewKey, Role};
+use signaldex_server::webhooks::{WebhookRules, WebhookUrl};
+use signaldex_server::{NewKey, NewSearch, Role, SearchSettings};
 
 use crate::dashboard::{Dashboard, Session, text};
 
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "/",
     "/search?limit=10",
     "/companies?limit=10",
     "/keys",
+    "/searches",
     "/usage",
     "/requests",
     "/storage",
@@ -30,7 +32,6 @@ fn a_viewer_sees_all_pages_and_changes_nothing() {
     let (key, _) = state.create_key(&NewKey::named("shop")).expect("a key");
     let token = state.add_person("viewer", Role::Viewer).expect("a token");
     let session = dashboard.sign_in_with(token.as_str());
-    let before = state.audit(None, None, 0).expect("the audit");
     for target in PAGES {
         let answer = dashboard.visit(&session, target);
         assert_eq!(answer.status, 200, "{target}");
@@ -41,6 +42,15 @@ fn a_viewer_sees_all_pages_and_changes_nothing() {
     let id = key.id.as_str();
     let page = text(&dashboard.visit(&session, &format!("/keys/edit?id={id}")));
     assert!(page.contains("cannot change them") && !page.contains("Save settings"));
+    let settings = SearchSettings::new("robots", signaldex::Filter::default());
+    let url = WebhookUrl::parse("https://hooks.example/in", &WebhookRules::default());
+    let new = NewSearch::with_webhook(settings, url.expect("a URL")).expect("a secret");
+    let search = state.create_search(id, &new).expect("a search").id;
+    let page = text(&dashboard.visit(&session, &format!("/searches/edit?id={search}")));
+    assert!(page.contains("cannot change them") && !page.contains("<button class=\"danger\""));
+    let page = text(&dashboard.visit(&session, &format!("/searches?key={id}&query=q%3Da")));
+    assert_eq!(page.matches("method=\"post\"").count(), 1);
+    let before = state.audit(None, None, 0).expect("the audit");
     let person = text(&dashboard.visit(&session, "/people/edit?name=admin"));
     assert!(!person.contains("Revoke admin"), "{person}");
     for (target, fields) in [
@@ -52,8 +62,16 @@ fn a_viewer_sees_all_pages_and_changes_nothing() {
             "/keys/edit",
             format!("id={id}&name=x&scope=signals%3Aread&rate=5&burst=5"),
         ),
-        ("/keys/rotate", format!("id={id}")),
+        ("/keys/rotate", format!("id={id}&overlap=0")),
         ("/keys/revoke", format!("id={id}")),
+        ("/searches", format!("key={id}&name=x&query=&since=now")),
+        ("/searches/edit", format!("id={search}&name=x&query=")),
+        ("/searches/pause", format!("id={search}")),
+        ("/searches/resume", format!("id={search}")),
+        ("/searches/resume", format!("id={search}&from=now")),
+        ("/searches/rotate", format!("id={search}&overlap=0")),
+        ("/searches/test", format!("id={search}")),
+        ("/searches/delete", format!("id={search}")),
         ("/people", "name=eve&role=admin".to_owned()),
         ("/people/edit", "name=viewer&role=admin".to_owned()),
         ("/people/revoke", "name=admin".to_owned()),
@@ -73,7 +91,12 @@ fn a_viewer_sees_all_pages_and_changes_nothing() {
     );
     assert!(state.set_role("viewer", Role::Viewer).expect("changed"));
     assert_eq!(
-        submit(&dashboard, &session, "/keys/rotate", &format!("id={id}")),
+        submit(
+            &dashboard,
+            &session,
+            "/keys/rotate",
+            &format!("id={id}&overlap=0")
+        ),
         403
     );
     assert_eq!(submit(&dashboard, &session, "/sign-out", ""), 303);

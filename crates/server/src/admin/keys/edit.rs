@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::http::StatusCode;
-use time::{Duration, UtcDateTime};
+use time::UtcDateTime;
 
 use super::fields::{self, KeyFields};
 use crate::admin::dashboard::Admin;
@@ -10,19 +10,12 @@ use crate::admin::failed::PageResult;
 use crate::admin::figures;
 use crate::admin::form::FormData;
 use crate::admin::layout::{self, PageLayout};
+use crate::admin::overlap::{self, OverlapField};
 use crate::admin::series::SeriesSection;
 use crate::admin::session::{NewKeySecret, NewSecret};
 use crate::admin::visit::Visit;
 use crate::keys::{KeyRecord, KeyStatus};
 use crate::state::StateError;
-
-/// The overlaps to choose from, in hours, and their names.
-const OVERLAPS: [(i64, &str); 4] = [
-    (0, "none: the present secret stops working at once"),
-    (1, "1 hour"),
-    (24, "24 hours"),
-    (7 * 24, "7 days"),
-];
 
 #[derive(Template)]
 #[template(path = "key.html", config = "src/admin/askama.toml")]
@@ -44,7 +37,28 @@ struct EditPage<'a> {
     has_index: bool,
     is_trial: bool,
     is_saved: bool,
+    overlap: OverlapField,
+    /// How many searches are saved for it, in words.
+    searches: String,
     series: SeriesSection,
+}
+
+/// The forms of the page.
+struct KeyForms {
+    fields: KeyFields,
+    is_saved: bool,
+    overlap: OverlapField,
+}
+
+impl KeyForms {
+    /// The forms with these settings.
+    fn with(fields: KeyFields) -> KeyForms {
+        KeyForms {
+            fields,
+            is_saved: false,
+            overlap: OverlapField::of(0),
+        }
+    }
 }
 
 /// The page of a key.
@@ -53,9 +67,11 @@ pub(in crate::admin) fn edit(admin: &Admin, visit: &Visit) -> PageResult {
     let Some(key) = find(admin, form.value("id"))? else {
         return not_found(visit);
     };
-    let fields = KeyFields::of(&key.settings);
-    let is_saved = !form.value("saved").is_empty();
-    show(admin, visit, StatusCode::OK, &key, (fields, is_saved))
+    let forms = KeyForms {
+        is_saved: !form.value("saved").is_empty(),
+        ..KeyForms::with(KeyFields::of(&key.settings))
+    };
+    show(admin, visit, StatusCode::OK, &key, forms)
 }
 
 /// Saves the settings of a key.
@@ -67,8 +83,8 @@ pub(in crate::admin) fn save(admin: &Admin, visit: &Visit) -> PageResult {
     let new = match fields::read(&visit.form, now, Some(&key.settings)) {
         Ok(new) => new,
         Err(errors) => {
-            let fields = KeyFields::typed(&visit.form, errors);
-            return show(admin, visit, StatusCode::BAD_REQUEST, &key, (fields, false));
+            let forms = KeyForms::with(KeyFields::typed(&visit.form, errors));
+            return show(admin, visit, StatusCode::BAD_REQUEST, &key, forms);
         }
     };
     let state = &admin.0.service.0.state;
@@ -86,11 +102,10 @@ pub(in crate::admin) fn save(admin: &Admin, visit: &Visit) -> PageResult {
 /// Replaces the secret of a key and redirects to the table, which shows it.
 pub(in crate::admin) fn rotate(admin: &Admin, visit: &Visit) -> PageResult {
     let id = visit.form.value("id");
-    let overlaps = OVERLAPS.into_iter();
-    let overlap = overlaps
-        .map(|(hours, _)| hours)
-        .find(|hours| visit.form.value("overlap").parse() == Ok(*hours));
-    let overlap = Duration::hours(overlap.unwrap_or(0));
+    let overlap = match overlap::read(&visit.form) {
+        Ok(overlap) => overlap,
+        Err(error) => return refuse_overlap(admin, visit, error),
+    };
     let state = &admin.0.service.0.state;
     let Some(secret) = state.rotate_key_by(&visit.actor(), id, overlap)? else {
         return not_found(visit);
@@ -108,6 +123,19 @@ pub(in crate::admin) fn rotate(admin: &Admin, visit: &Visit) -> PageResult {
             is_rotated: true,
         })));
     layout::see("/keys#created")
+}
+
+/// The page with what is wrong with the overlap.
+fn refuse_overlap(admin: &Admin, visit: &Visit, error: String) -> PageResult {
+    let Some(key) = find(admin, visit.form.value("id"))? else {
+        return not_found(visit);
+    };
+    let forms = KeyForms::with(KeyFields::of(&key.settings));
+    let forms = KeyForms {
+        overlap: forms.overlap.refused(error),
+        ..forms
+    };
+    show(admin, visit, StatusCode::BAD_REQUEST, &key, forms)
 }
 
 /// Such as `sdx_07Yl…dvBw`, and the former secret with its end.
@@ -148,7 +176,7 @@ fn show(
     visit: &Visit,
     status: StatusCode,
     key: &KeyRecord,
-    (fields, is_saved): (KeyFields, bool),
+    forms: KeyForms,
 ) -> PageResult {
     let state = &admin.0.service.0.state;
     let now = state.now();
@@ -158,7 +186,7 @@ fn show(
     let page = EditPage {
         series: SeriesSection::read(state, Some(key), span.value("span"), &address)?,
         layout: PageLayout::under(visit, "API key", "/keys"),
-        fields,
+        fields: forms.fields,
         id: &key.id,
         name: figures::key_name(&key.id, &key.settings.name),
         hints: hints(key, now),
@@ -171,7 +199,9 @@ fn show(
         visible: visible(admin, key),
         has_index: admin.0.service.0.corpus.for_operator().index().is_some(),
         is_trial: key.is_trial(),
-        is_saved,
+        is_saved: forms.is_saved,
+        overlap: forms.overlap,
+        searches: figures::grouped(state.search_count(&key.id)?),
     };
     layout::render(status, &page)
 }

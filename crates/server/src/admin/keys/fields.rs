@@ -8,22 +8,16 @@ use time::{Date, UtcDateTime};
 
 use crate::admin::figures;
 use crate::admin::form::FormData;
+use crate::admin::text_fields::{FieldError, TextFields};
 use crate::keys::{NameError, NewKey, Scope, Scopes, check_name};
 use crate::metering::Quotas;
 use signaldex::Filter;
 use signaldex::query::KeyFilter;
 
-/// An error of a form field.
-pub(super) struct KeyFieldError {
-    pub(super) field: &'static str,
-    text: String,
-}
-
 /// The values of a form.
 pub(super) struct KeyFields {
-    values: Vec<(&'static str, String)>,
+    pub(super) texts: TextFields,
     pub(super) scopes: Vec<ScopeChoice>,
-    pub(super) errors: Vec<KeyFieldError>,
 }
 
 pub(super) struct ScopeChoice {
@@ -74,32 +68,17 @@ impl KeyFields {
             lines(settings.filter.as_ref().map(|filter| filter.exceptions())),
         ];
         KeyFields {
-            values: TEXTS.into_iter().zip(values).collect(),
+            texts: TextFields::of(TEXTS.into_iter().zip(values)),
             scopes: scopes(|scope| settings.scopes.contains(scope)),
-            errors: Vec::new(),
         }
     }
 
     /// The submitted values with their errors.
-    pub(super) fn typed(form: &FormData, errors: Vec<KeyFieldError>) -> KeyFields {
-        let typed = |name| (name, form.value(name).to_owned());
+    pub(super) fn typed(form: &FormData, errors: Vec<FieldError>) -> KeyFields {
         KeyFields {
-            values: TEXTS.map(typed).into(),
+            texts: TextFields::typed(&TEXTS, form, errors),
             scopes: scopes(|scope| form.values("scope").any(|typed| typed == scope.as_str())),
-            errors,
         }
-    }
-
-    /// The value of a field.
-    pub(super) fn value(&self, field: &str) -> &str {
-        let value = self.values.iter().find(|(name, _)| *name == field);
-        value.map_or("", |(_, value)| value)
-    }
-
-    /// The error of a field; empty if there is none.
-    pub(super) fn error(&self, field: &str) -> &str {
-        let error = self.errors.iter().find(|error| error.field == field);
-        error.map_or("", |error| &error.text)
     }
 }
 
@@ -126,7 +105,7 @@ pub(super) fn read(
     form: &FormData,
     now: UtcDateTime,
     present: Option<&NewKey>,
-) -> Result<NewKey, Vec<KeyFieldError>> {
+) -> Result<NewKey, Vec<FieldError>> {
     let present_end = present.and_then(|present| present.expires_at);
     let former = present.and_then(|present| present.filter.as_deref());
     let mut reading = Reading {
@@ -157,13 +136,12 @@ pub(super) fn read(
 /// A form being parsed. Methods return a placeholder after recording an error.
 struct Reading<'a> {
     form: &'a FormData,
-    errors: Vec<KeyFieldError>,
+    errors: Vec<FieldError>,
 }
 
 impl Reading<'_> {
     fn error(&mut self, field: &'static str, text: impl Into<String>) {
-        let text = text.into();
-        self.errors.push(KeyFieldError { field, text });
+        self.errors.push(FieldError::new(field, text));
     }
 
     fn name(&mut self) -> String {

@@ -70,13 +70,14 @@ fn filters_stand_one_a_line_and_every_fault_is_told() {
     assert_eq!((filter.filters().len(), filter.exceptions().len()), (2, 1));
     let errors = form("contry=Japan\nlimit=5", "days=8").expect_err("faults");
     let fields = fields::KeyFields::typed(&FormData::default(), errors);
-    let told = fields.error("filters");
+    let told = fields.texts.error("filters");
     assert!(
         told.contains("filter 1: ") && told.contains("\nfilter 2: "),
         "{told}"
     );
     assert!(
         fields
+            .texts
             .error("exceptions")
             .starts_with("exception 1: days is ")
     );

@@ -83,6 +83,8 @@ struct FoundSignals {
     query: String,
     /// The URL of the changes from now on.
     news: String,
+    /// The URL of the form that saves the search.
+    save: String,
     /// The URL of the figures over all matches.
     figures: String,
     first_page: Option<String>,
@@ -185,11 +187,20 @@ fn find(
         cards,
         query: text.to_string(),
         news: news::link(text, &snapshot.position()),
+        save: save_link(text, query.filter()),
         figures: aggregates::link(text),
         first_page,
         next_page,
         plan: QueryPlan::of(&explanation),
     }))
+}
+
+/// The URL of the form that saves a search, for the key that it is seen by if there is one.
+fn save_link(text: &QueryText, filter: &Filter) -> String {
+    let mut link = form_urlencoded::Serializer::new(String::new());
+    link.append_pair("key", text.value("key").unwrap_or_default());
+    link.append_pair("query", &filter.to_string());
+    format!("/searches?{}#new", link.finish())
 }
 
 impl SearchPage<'_> {
