@@ -12,6 +12,7 @@ It exits with 1 where the 99th percentile of pages is more than twice that alone
 than 50 MB, or where a match takes longer than 2 s from its commit to the webhook that answers. PORT chooses the port.
 """
 
+import contextlib
 import http.server
 import json
 import os
@@ -61,6 +62,20 @@ def memory_mb(process):
     return int(kilobytes) / 1e3
 
 
+@contextlib.contextmanager
+def serving(program, path):
+    service = subprocess.Popen(
+        [program, "serve", path("index"), "--addr", f"127.0.0.1:{neighbour.PORT}", "--admin-addr", "127.0.0.1:0",
+         "--state", path("state.db"), "--log", "off", "--webhook-pauses", ",".join(["1s"] * 32), *PERMITTED],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        neighbour.wait_until_ready()
+        yield service
+    finally:
+        service.terminate()
+        service.wait(60)
+
+
 def save(program, path, key, name, query, since, url):
     neighbour.run(program, "searches", "create", "--state", path("state.db"), "--key", key, "--name", name,
                   "--query", query, "--since", since, "--webhook", url, *PERMITTED)
@@ -107,33 +122,30 @@ def main():
         page_key = neighbour.make_key(program, path("state.db"), "--name", "pages", "--rate", "100000", "--burst", "100000")
         key = json.loads(neighbour.run(program, "keys", "create", "--state", path("state.db"), "--name", "hooks"))["id"]
         other = json.loads(neighbour.run(program, "keys", "create", "--state", path("state.db"), "--name", "answers"))["id"]
-        service = subprocess.Popen(
-            [program, "serve", path("index"), "--addr", f"127.0.0.1:{neighbour.PORT}", "--admin-addr", "127.0.0.1:0",
-             "--state", path("state.db"), "--log", "off", "--webhook-pauses", ",".join(["1s"] * 32), *PERMITTED],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            neighbour.wait_until_ready()
+        save(program, path, other, "answers", "q=zyzzyva", "now", f"http://127.0.0.1:{answering_port}/in")
+        with serving(program, path) as service:
             neighbour.measure(2, targets, page_key)
             alone, health_alone, _ = neighbour.measure(seconds, targets, page_key)
+            # From its first answer on, half of the attempts under way are left to it and its like.
+            commit(program, path, COMMITS)
+            arrivals.get(timeout=60)
             before = memory_mb(service)
-            save(program, path, other, "answers", "q=zyzzyva", "now", f"http://127.0.0.1:{answering_port}/in")
-            for number in range(HANGING):
-                url = f"http://127.1.{number // 250}.{number % 250 + 1}:{hanging_port}/in"
-                save(program, path, key, f"hangs {number}", "", "start", url)
-            waits = []
+        for number in range(HANGING):
+            url = f"http://127.1.{number // 250}.{number % 250 + 1}:{hanging_port}/in"
+            save(program, path, key, f"hangs {number}", "", "start", url)
+        waits = []
+        with serving(program, path) as service:
+            neighbour.measure(2, targets, page_key)
             committing = threading.Thread(target=commits, args=(program, path, seconds, arrivals, waits))
             committing.start()
             beside, health_beside, _ = neighbour.measure(seconds, targets, page_key)
             committing.join()
             growth = memory_mb(service) - before
-        finally:
-            service.terminate()
-            service.wait(60)
     neighbour.show("pages alone", alone)
     neighbour.show("pages beside webhooks that hang", beside)
     neighbour.show("/healthz alone", health_alone)
     neighbour.show("/healthz beside them", health_beside)
-    print(f"memory before {before:.1f} MB, growth {growth:.1f} MB; {len(kept)} connections that hang")
+    print(f"memory alone {before:.1f} MB, {growth:.1f} MB more beside them; {len(kept)} connections that hang")
     print("from commit to arrival: " + ", ".join(f"{wait:.2f} s" for wait in waits))
     faults = []
     p99_alone, p99_beside = (neighbour.percentile(times, 0.99) for times in (alone, beside))
