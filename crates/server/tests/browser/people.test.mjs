@@ -52,7 +52,7 @@ test("an admin adds a person with a hostile name, changes the role and revokes",
   const viewer = await signedIn(token);
   await page.getByRole("row", { name: /onerror/ }).getByRole("link", { name: "Edit" }).click();
   await assertFits(page, "a person");
-  await page.getByLabel("Role").selectOption("admin");
+  await page.getByRole("combobox", { name: "Role" }).selectOption("admin");
   await page.getByRole("button", { name: "Save role" }).click();
   await viewer.goto(`${service.admin}/keys`);
   await viewer.getByRole("button", { name: "Create key" }).waitFor();
