@@ -17,12 +17,13 @@ KINDS = """FrameOfReference Postings PostingRows Containers Arrays Bitsets KeyEn
 Days Amounts ExceptionBlocks Tokens CompanyStarts CompanyRows LinearFrames Records Pairs HashIndexStarts
 HashIndexEntries Permutations FineZones PermutationEnds PermutationStarts SymbolStarts Symbols PackedFrames PackedWords
 Tombstones Checkpoints WordOrder Integers RowsByCode""".split()
+OPTIONAL = {65536: "ValueCounts"}
 # Formats of the elements of sections whose neighbours' differences are symbols, and of those that are symbols.
 DIFFERENCES = dict.fromkeys("KeyEnds LabelEnds CompanyStarts HashIndexStarts SymbolStarts Days".split(), "I")
 DIFFERENCES |= {"PermutationStarts": "H", "Integers": "i"}
 SYMBOLS = dict.fromkeys("Pairs HashIndexEntries Checkpoints WordOrder".split(), "I")
 SYMBOLS |= dict.fromkeys("BlockZones Amounts FineZones PermutationEnds Tombstones".split(), "Q")
-SYMBOLS |= {"Keys": "B", "Labels": "B", "Records": "B", "Symbols": "B", "Permutations": "H"}
+SYMBOLS |= {"Keys": "B", "Labels": "B", "Records": "B", "Symbols": "B", "ValueCounts": "B", "Permutations": "H"}
 SECTION = struct.Struct("<IHQQI")
 NAMES, SIGNAL_RECORDS = 12, 20
 DATE, COMPANY = 15, 17
@@ -69,7 +70,8 @@ class Segment:
         (number,), at = struct.unpack_from("<Q", table, 20 + 4 * (FIELDS + 1)), 28 + 4 * (FIELDS + 1)
         self.sections = {}
         for kind, field, start, size, _ in SECTION.iter_unpack(table[at:at + number * SECTION.size]):
-            self.sections[KINDS[kind], field] = file[start:start + size]
+            name = KINDS[kind] if kind < len(KINDS) else OPTIONAL[kind]
+            self.sections[name, field] = file[start:start + size]
 
     def get(self, kind, field=0xFFFF):
         return self.sections.get((kind, field), memoryview(b""))

@@ -3,6 +3,7 @@
 //!
 //! usage: `taskset -c 1 cargo bench --bench panels -- run [CLASS]`; `benches/corpus` says over which corpus.
 
+#[allow(dead_code, reason = "not all of the classes is used here")]
 mod classes;
 mod corpus;
 

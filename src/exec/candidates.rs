@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::candidate_rows::CandidateRows;
 use super::operand::BoundPhrase;
 use super::row_window::RowWindow;
+use crate::encoding::code_counts::count_set;
 use crate::encoding::column::Column;
 use crate::encoding::posting::{BlockRows, Posting};
 use crate::encoding::row::Row;
@@ -537,16 +538,6 @@ pub(super) fn count_both(first: BlockRows<'_>, second: BlockRows<'_>) -> Option<
         }
         _ => None,
     }
-}
-
-/// The number of listed offsets that are set.
-pub(super) fn count_set(set: &BlockBits, offsets: BlockRows<'_>) -> u32 {
-    if let BlockRows::Array(offsets) = offsets {
-        return probe::count(offsets, set);
-    }
-    let mut count = 0;
-    offsets.for_each(|offset| count += u32::from(bits::test(set, offset)));
-    count
 }
 
 #[cfg(test)]

@@ -208,10 +208,6 @@ impl<'a> LiveSegment<'a> {
         if plan.no_match.is_some() {
             return Ok(vec![FacetTally::new(); facets.len()]);
         }
-        if plan.is_everything() && self.has_few_deleted() {
-            let stored = |&facet: &Facet| facets::stored(self, facet);
-            return facets.iter().map(stored).collect();
-        }
         // Listed rows are counted directly, without forming the candidates of each block.
         if let Some(companies) = plan.only_companies() {
             return facets::tally_companies(self, &companies, facets);

@@ -3,28 +3,21 @@
 use smallvec::SmallVec;
 
 use super::candidate_rows::CandidateRows;
-use super::candidates::count_set;
 use super::execution::Execution;
 use super::live::LiveSegment;
 use super::observer::Observer;
 use crate::Result;
-use crate::encoding::code_counts::{count_in_block, count_nibbles};
+use crate::encoding::code_counts::{
+    are_sets_cheaper, count_in_block, count_in_sets, count_nibbles,
+};
 use crate::encoding::column::Column;
 use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::posting::BlockRows;
 use crate::encoding::row::{CompanyNumber, Row};
+use crate::kernels::bits;
 use crate::kernels::block::BlockBits;
-use crate::kernels::{bits, popcount};
 use crate::query::Facet;
 use crate::segment::{FacetView, Segment};
-
-/// Cost of intersecting a bitset, in units of reading the code of a candidate from the column, about a
-/// nanosecond.
-const BITSET_COST: u32 = 64;
-
-/// With fewer candidates in a block, columns are read without estimating the alternative: looking up the
-/// postings of all values would take as long.
-const WEIGHED_CANDIDATES_MIN: u32 = 512;
 
 /// Maximum number of matches whose codes are sorted; with more, every value gets a counter.
 const SORTED_CODES_MAX: usize = 64;
@@ -61,23 +54,6 @@ impl<'a> FacetCodes<'a> {
         }
         Ok(codes)
     }
-}
-
-/// The stored cardinalities of a facet's postings, less the deleted rows.
-pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> Result<FacetTally> {
-    let mut counts = stored_values(live, facet)?;
-    if live.deleted.row_count() > 0 {
-        let column = live.segment.facet_column(facet)?;
-        for row in live.deleted.rows() {
-            if let Some(value) = column.get(Row(row)).checked_sub(1) {
-                // Stored cardinalities have not been compared with the rows, so the difference
-                // saturates.
-                let count = &mut counts[value as usize];
-                *count = count.saturating_sub(1);
-            }
-        }
-    }
-    Ok(counted(&counts))
 }
 
 /// The stored cardinalities of a facet's postings, deleted rows included.
@@ -260,9 +236,9 @@ impl BlockTally<'_> {
         };
         // Only with all words of a block, because that is what postings are intersected with.
         if let Ok(set) = <&BlockBits>::try_from(words)
-            && self.is_intersection_cheaper(view.values, block)?
+            && are_sets_cheaper(self.candidates, self.rows_of(view.values, block))?
         {
-            return count_by_intersection(view.values, self.segment, block, set, counts);
+            return count_in_sets(set, self.rows_of(view.values, block), &mut counts[1..]);
         }
         // Listed once per block, for all of its facets.
         if self.listed.is_empty() {
@@ -272,42 +248,13 @@ impl BlockTally<'_> {
         Ok(())
     }
 
-    /// Whether intersecting all values of a facet with the candidates is cheaper than reading codes from the
-    /// column. A row of a list takes three quarters of the time of a candidate.
-    fn is_intersection_cheaper(&self, view: &FacetView<'_>, block: u32) -> Result<bool> {
-        if self.candidates < WEIGHED_CANDIDATES_MIN {
-            return Ok(false);
-        }
-        let cost_max = self.candidates + self.candidates / 2;
-        let mut cost = 0;
-        // Looking up the values is expensive, too, so stop when their cost exceeds the limit.
-        for value in 0..view.len() {
-            let rows = self.segment.posting(view.posting(value))?.block(block);
-            cost += match rows.listed() {
-                None => BITSET_COST,
-                Some(rows) => rows as u32 * 3 / 4,
-            };
-            if cost >= cost_max {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// The rows of each value of a facet in a block.
+    fn rows_of<'v>(
+        &'v self,
+        view: &'v FacetView<'_>,
+        block: u32,
+    ) -> impl Iterator<Item = Result<BlockRows<'v>>> {
+        let posting = move |value| self.segment.posting(view.posting(value));
+        (0..view.len()).map(move |value| Ok(posting(value)?.block(block)))
     }
-}
-
-fn count_by_intersection(
-    view: &FacetView<'_>,
-    segment: &Segment,
-    block: u32,
-    set: &BlockBits,
-    counts: &mut [u64],
-) -> Result<()> {
-    for value in 0..view.len() {
-        let count = match segment.posting(view.posting(value))?.block(block) {
-            BlockRows::Bits(other) => u64::from(popcount::count_both(set, other)),
-            rows => u64::from(count_set(set, rows)),
-        };
-        counts[value + 1] += count;
-    }
-    Ok(())
 }

@@ -76,33 +76,36 @@ impl<'a, 'q> Subtraction<'a, 'q> {
         strategies: &'a Strategies,
     ) -> Result<Option<Subtraction<'a, 'q>>> {
         let rows = f64::from(live.segment.row_count().max(1));
-        let everything = [None].into_iter();
-        let bases = everything.chain((0..plan.required.len()).map(Some));
-        let mut chosen: Option<(f64, Subtraction<'a, 'q>)> = None;
-        for base in bases {
+        let block_cost = f64::from(block_count(live.segment.row_count())) * BLOCK_COST;
+        let all = parts_beside(live, plan, None);
+        let shares = all.iter().map(|part| 1.0 - part.left_out(live));
+        let matches = rows * shares.product::<f64>();
+        let mut chosen = None;
+        // The least cost so far. One required part may be the base, so the others have to pay off at least.
+        let mut limit = matches;
+        let parts_min = all.len() - usize::from(!plan.required.is_empty());
+        if matches <= parts_min as f64 * block_cost {
+            return Ok(None);
+        }
+        for base in [None].into_iter().chain((0..plan.required.len()).map(Some)) {
             let parts = parts_beside(live, plan, base);
             let base_rows = base.map_or(rows, |base| plan.required[base].estimate.expected as f64);
             let left_out: f64 = parts.iter().map(|part| part.left_out(live)).sum();
-            let blocks = f64::from(block_count(live.segment.row_count()));
-            let cost = base_rows * left_out + parts.len() as f64 * blocks * BLOCK_COST;
-            let matches = parts
-                .iter()
-                .fold(base_rows, |rows, part| rows * (1.0 - part.left_out(live)));
-            let limit = chosen.as_ref().map_or(matches, |(cost, _)| *cost);
+            let cost = base_rows * left_out + parts.len() as f64 * block_cost;
             // Whether counts are stored is looked up last.
             if cost < limit
                 && let Some(base) = Base::of(live, plan, base)?
             {
-                let subtraction = Subtraction {
+                limit = cost;
+                chosen = Some(Subtraction {
                     live,
                     strategies,
                     base,
                     parts,
-                };
-                chosen = Some((cost, subtraction));
+                });
             }
         }
-        Ok(chosen.map(|(_, subtraction)| subtraction))
+        Ok(chosen)
     }
 
     fn tally(self, facets: &[Facet]) -> Result<Vec<FacetTally>> {

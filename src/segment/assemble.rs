@@ -12,7 +12,7 @@ use super::groups::{Groups, PairNumbers};
 use super::interner::Interner;
 use super::pending::PendingSignals;
 use super::schema::SectionKind;
-use super::value_counts::{self, VALUE_COUNTS};
+use super::value_counts::{self, CountedFacet, VALUE_COUNTS};
 use crate::encoding::block_permutation::PermutationSections;
 use crate::encoding::column::{self, NO_CODE};
 use crate::encoding::dictionary::{StringSections, Strings};
@@ -500,15 +500,19 @@ impl<W: Write> Assembly<W> {
         output.section(SectionKind::Containers, none, &self.postings.containers)?;
         output.section(SectionKind::Arrays, none, &self.postings.arrays)?;
         output.section(SectionKind::Bitsets, none, &self.postings.bitsets)?;
-        let columns = self.columns.iter();
-        let columns = columns.map(|&(values, ref bytes)| {
-            FacetColumn::new(bytes, self.row_count, values).map(|column| (values, column))
+        let columns = self.columns.iter().zip(&self.field_postings);
+        let facets = columns.map(|(&(values, ref bytes), &first_posting)| {
+            Ok(CountedFacet {
+                values,
+                first_posting,
+                column: FacetColumn::new(bytes, self.row_count, values)?,
+            })
         });
-        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let facets = facets.collect::<Result<Vec<_>>>()?;
         let postings = self.postings.view();
         let of_rows = (&postings, self.field_postings[COMPANY_POSTINGS]);
-        let counts = value_counts::encode(of_rows, &columns, self.row_count, output.position());
-        if let Some(counts) = counts {
+        let file_bytes = output.position();
+        if let Some(counts) = value_counts::encode(of_rows, &facets, self.row_count, file_bytes)? {
             output.optional_section(VALUE_COUNTS, &counts)?;
         }
         output.finish(

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use super::ensure::ensure;
 use super::record::{self, RecordWriter, Stored};
-use super::value_counts::ValueCounter;
+use super::value_counts::{CountedFacet, ValueCounter};
 use super::{FacetView, Field, Segment, TextField, check_file};
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
@@ -51,14 +51,21 @@ impl Segment {
 
     /// Counts the values among the rows of each posting anew whose counts are stored.
     pub(super) fn verify_value_counts(&self) -> Result<()> {
-        let mut columns = Vec::new();
+        let mut facets = Vec::new();
         for facet in Facet::ALL {
-            columns.push((self.facet(facet).len(), self.facet_column(facet)?));
+            let view = self.facet(facet);
+            facets.push(CountedFacet {
+                values: view.len(),
+                first_posting: view.first_posting,
+                column: self.facet_column(facet)?,
+            });
         }
-        let (stored, mut counter) = (self.views().value_counts, ValueCounter::new(&columns));
+        let (stored, postings) = (self.views().value_counts, self.posting_entries()?);
+        let mut counter = ValueCounter::new(postings, &facets);
+        // All postings have been checked.
         for (index, id) in stored.postings().enumerate() {
             ensure(
-                counter.count(self.posting(id)?) == stored.bytes_of(index),
+                counter.count(id)? == stored.bytes_of(index),
                 &format!(
                     "the value counts of posting {} are not those of its rows",
                     id.0

@@ -75,7 +75,9 @@ impl Counted {
         fs::write(&self.segment, bytes).expect("a writable directory");
         fs::write(self.directory.path().join("manifest"), manifest).expect("a writable directory");
         let filter = Filter::from_query_string("q=raises&country=france").expect("a valid filter");
-        Index::open(self.directory.path())?.snapshot().facets(&filter, TODAY)
+        Index::open(self.directory.path())?
+            .snapshot()
+            .facets(&filter, TODAY)
     }
 }
 
@@ -83,7 +85,9 @@ impl Counted {
 fn each_changed_byte_is_named_or_not_needed() {
     let counted = Counted::build();
     let manifest = fs::read(counted.directory.path().join("manifest")).expect("a readable file");
-    let expected = counted.facets_by(&counted.bytes, &manifest).expect("a whole index");
+    let expected = counted
+        .facets_by(&counted.bytes, &manifest)
+        .expect("a whole index");
     let mut errors = 0;
     for byte in counted.counts.clone() {
         let mut damaged = counted.bytes.clone();

@@ -164,13 +164,18 @@ fn the_section_takes_its_share_of_the_file_at_most_the_most_frequent_first() {
     for n in [10, 1000, 100, 500] {
         sections.push(&rows[..n], 1000, crate::encoding::posting::Optimize::Time);
     }
-    let codes: Vec<u8> = (0..1000_u32).map(|row| (row % 16) as u8).collect();
-    let bytes: Vec<u8> = codes.iter().map(|code| code / 2).collect();
-    let column = FacetColumn::new(&bytes, 1000, 20).expect("a column");
-    let columns: Vec<_> = (0..FACETS).map(|_| (20, column)).collect();
+    let bytes: Vec<u8> = (0..1000_u32).map(|row| (row % 8) as u8).collect();
+    let facet = CountedFacet {
+        values: 20,
+        first_posting: 4,
+        column: FacetColumn::new(&bytes, 1000, 20).expect("a column"),
+    };
+    // Values without rows, which are intersected with sets.
+    (0..20).for_each(|_| sections.push(&[], 1000, crate::encoding::posting::Optimize::Time));
+    let facets = [facet; FACETS];
     let view = sections.view();
     for file_bytes in 0..3_000 {
-        let section = encode((&view, 4), &columns, 1000, file_bytes);
+        let section = encode((&view, 4), &facets, 1000, file_bytes).expect("whole postings");
         let length = section.as_ref().map_or(0, Vec::len) as u64;
         assert!(
             length * FILE_SHARE <= file_bytes,

@@ -16,7 +16,7 @@ const SMALL_SIGNALS: u64 = 12;
 const BITSET_SIGNALS: u64 = 1030;
 
 /// Signals of the seed with value counts.
-const COUNTED_SIGNALS: u64 = 60;
+const COUNTED_SIGNALS: u64 = 120;
 
 fn main() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
@@ -62,7 +62,7 @@ fn counted_companies() -> Vec<Company<'static>> {
     countries.into_iter().map(company).collect()
 }
 
-/// So many signals for each value of a facet that words have value counts.
+/// Enough signals for each value of a facet that words have value counts.
 fn counted_signals() -> Vec<Signal<'static>> {
     let signals = (1..=COUNTED_SIGNALS).map(|id| {
         let slug = if id % 3 == 0 { "b" } else { "a" };
