@@ -23,7 +23,7 @@ const BLOCK_COST: f64 = if cfg!(test) { 0.0 } else { 64.0 };
 
 /// What leaves rows of the base out.
 #[derive(Clone, Copy, Debug)]
-enum Part<'a, 'q> {
+enum LeftOut<'a, 'q> {
     /// A required step leaves out the rows that are not in it.
     Required(&'a Step<'q>),
     /// An excluded step leaves out its rows.
@@ -45,7 +45,7 @@ struct Subtraction<'a, 'q> {
     live: LiveSegment<'a>,
     strategies: &'a Strategies,
     base: Base<'a, 'q>,
-    parts: SmallVec<[Part<'a, 'q>; 4]>,
+    parts: SmallVec<[LeftOut<'a, 'q>; 4]>,
 }
 
 /// Counts the values of facets among the matches of a plan, returning a tally per facet; `None` where visiting the matches
@@ -132,7 +132,7 @@ impl<'a, 'q> Subtraction<'a, 'q> {
     fn left_out_by(&self, part: usize) -> Result<Execution<'a, Unobserved>> {
         let mut sets = Sets::new(self.live);
         if let Base::Step(step, _) = self.base {
-            sets.keep(Part::Required(step))?;
+            sets.keep(LeftOut::Required(step))?;
         }
         for &kept in &self.parts[..part] {
             sets.keep(kept)?;
@@ -164,11 +164,11 @@ impl<'a> Sets<'a> {
     }
 
     /// Leaves the rows that a part does not leave out.
-    fn keep(&mut self, part: Part<'a, '_>) -> Result<()> {
+    fn keep(&mut self, part: LeftOut<'a, '_>) -> Result<()> {
         match part {
-            Part::Required(step) => self.require(step),
-            Part::Excluded(step) => self.exclude(step),
-            Part::Deleted(rows) => {
+            LeftOut::Required(step) => self.require(step),
+            LeftOut::Excluded(step) => self.exclude(step),
+            LeftOut::Deleted(rows) => {
                 self.excluded.push(Operand::One(rows));
                 Ok(())
             }
@@ -176,11 +176,11 @@ impl<'a> Sets<'a> {
     }
 
     /// Leaves the rows that a part leaves out.
-    fn leave_out(&mut self, part: Part<'a, '_>) -> Result<()> {
+    fn leave_out(&mut self, part: LeftOut<'a, '_>) -> Result<()> {
         match part {
-            Part::Required(step) => self.exclude(step),
-            Part::Excluded(step) => self.require(step),
-            Part::Deleted(rows) => {
+            LeftOut::Required(step) => self.exclude(step),
+            LeftOut::Excluded(step) => self.require(step),
+            LeftOut::Deleted(rows) => {
                 let count = self.live.deleted.row_count();
                 self.required.push((count, Operand::One(rows)));
                 Ok(())
@@ -206,24 +206,24 @@ fn parts_beside<'a, 'q>(
     live: LiveSegment<'a>,
     plan: &'a Plan<'q>,
     base: Option<usize>,
-) -> SmallVec<[Part<'a, 'q>; 4]> {
+) -> SmallVec<[LeftOut<'a, 'q>; 4]> {
     let required = plan.required.iter().enumerate();
     let required = required.filter(|&(index, _)| Some(index) != base);
-    let required = required.map(|(_, step)| Part::Required(step));
-    let excluded = plan.excluded.iter().map(Part::Excluded);
-    let deleted = live.deleted.posting().map(Part::Deleted);
+    let required = required.map(|(_, step)| LeftOut::Required(step));
+    let excluded = plan.excluded.iter().map(LeftOut::Excluded);
+    let deleted = live.deleted.posting().map(LeftOut::Deleted);
     required.chain(excluded).chain(deleted).collect()
 }
 
-impl Part<'_, '_> {
+impl LeftOut<'_, '_> {
     /// The expected share of rows that it leaves out.
     fn left_out(&self, live: LiveSegment<'_>) -> f64 {
         let rows = f64::from(live.segment.row_count().max(1));
         let share = |step: &Step<'_>| step.estimate.expected as f64 / rows;
         match self {
-            Part::Required(step) => 1.0 - share(step),
-            Part::Excluded(step) => share(step),
-            Part::Deleted(_) => live.deleted.row_count() as f64 / rows,
+            LeftOut::Required(step) => 1.0 - share(step),
+            LeftOut::Excluded(step) => share(step),
+            LeftOut::Deleted(_) => live.deleted.row_count() as f64 / rows,
         }
     }
 }

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::field::{Field, TextField};
 use super::schema::SectionKind;
-use super::views::Views;
 use crate::query::Facet;
 
 /// Sections that are checked together.
@@ -221,12 +220,12 @@ pub(super) struct Checks {
 
 impl Checks {
     /// Nothing is checked except what opening checks.
-    pub(super) fn none(views: &Views<'_>) -> Checks {
+    pub(super) fn none([chunks, postings, value_counts]: [usize; 3]) -> Checks {
         Checks {
             parts: AtomicU64::new(0),
-            chunks: Checked::none(views.checkpoints.len()),
-            postings: Checked::none(views.postings.entries.len()),
-            value_counts: Checked::none(views.value_counts.len()),
+            chunks: Checked::none(chunks),
+            postings: Checked::none(postings),
+            value_counts: Checked::none(value_counts),
         }
     }
 
@@ -239,12 +238,12 @@ impl Checks {
     }
 
     /// Everything counts as checked, because this process has just written it.
-    pub(super) fn all(views: &Views<'_>) -> Checks {
+    pub(super) fn all([chunks, postings, value_counts]: [usize; 3]) -> Checks {
         Checks {
             parts: AtomicU64::new(u64::MAX),
-            chunks: Checked::all(views.checkpoints.len()),
-            postings: Checked::all(views.postings.entries.len()),
-            value_counts: Checked::all(views.value_counts.len()),
+            chunks: Checked::all(chunks),
+            postings: Checked::all(postings),
+            value_counts: Checked::all(value_counts),
         }
     }
 }
