@@ -5,9 +5,6 @@ mod one;
 mod table;
 mod webhook;
 
-#[cfg(test)]
-mod tests;
-
 use askama::Template;
 use axum::http::StatusCode;
 
