@@ -36,7 +36,7 @@ enum LeftOut<'a, 'q> {
 #[derive(Debug)]
 enum Base<'a, 'q> {
     Everything,
-    Step(&'a Step<'q>, SmallVec<[PostingCounts<'a>; 4]>),
+    Step(&'a Step<'q>, Vec<PostingCounts<'a>>),
 }
 
 /// How facets are counted: what is stored of the base, less the rows left out by each part.
@@ -238,7 +238,7 @@ impl<'a, 'q> Base<'a, 'q> {
         let Some(step) = step.map(|index| &plan.required[index]) else {
             return Ok(Some(Base::Everything));
         };
-        let mut stored = SmallVec::new();
+        let mut stored = Vec::new();
         // The sources are disjoint, so that a row is in the counts of one.
         for source in step.disjoint_sources().unwrap_or_default() {
             let Source::Posting(posting) = source else {
