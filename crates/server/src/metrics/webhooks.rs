@@ -33,10 +33,10 @@ pub(crate) struct WebhookMetrics {
 
 impl WebhookMetrics {
     pub(super) fn new() -> WebhookMetrics {
-        let attempts = Family::default();
+        let attempts = Family::<OutcomeLabels, Counter>::default();
         // An increase is seen only of what was there before.
         for outcome in [ACCEPTED, FAILED] {
-            let _: &Counter = &*attempts.get_or_create(&OutcomeLabels { outcome });
+            let _ = attempts.get_or_create(&OutcomeLabels { outcome });
         }
         WebhookMetrics {
             attempts,
