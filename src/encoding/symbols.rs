@@ -87,14 +87,19 @@ impl<'a> SymbolTable<'a> {
         let start = output.len();
         output.resize(start + length + SYMBOL_BYTES_MAX, 0);
         let text = &mut output[start..];
+        let last_start = self.bytes.len().checked_sub(SYMBOL_BYTES_MAX)?;
         let mut end = 0;
         for &code in codes {
             // Invariant: the first `end` bytes of `text` are decoded.
             let code = u16::from_le_bytes(code) as usize;
-            let span = self.starts.get(code..)?.first_chunk::<2>()?;
-            let symbol = self.bytes.get(span[0] as usize..)?.first_chunk()?;
+            let span = self.starts.get(code..code + 2)?;
+            let from = span[0] as usize;
+            if from > last_start || end > length {
+                return None;
+            }
             // The next symbol overwrites the surplus bytes.
-            *text.get_mut(end..)?.first_chunk_mut::<SYMBOL_BYTES_MAX>()? = *symbol;
+            text[end..end + SYMBOL_BYTES_MAX]
+                .copy_from_slice(&self.bytes[from..from + SYMBOL_BYTES_MAX]);
             end += (span[1] - span[0]) as usize;
         }
         // Drops the bytes that the last symbol may have written after the text.
