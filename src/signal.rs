@@ -10,13 +10,14 @@ use std::str::FromStr;
 
 use time::{Date, UtcDateTime};
 
+pub(crate) mod escapes;
 mod id;
 #[cfg(feature = "json")]
 mod view;
 
 pub use id::{ParseIdError, SignalId};
 #[cfg(feature = "json")]
-pub(crate) use view::{FundingView, SignalView};
+pub(crate) use view::{FundingView, SentItem, SignalView};
 
 parse_error!(
     ParseCurrencyError,

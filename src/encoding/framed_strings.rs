@@ -13,12 +13,17 @@ pub(crate) struct FramedStrings<'a> {
 impl<'a> FramedStrings<'a> {
     /// A string; empty if it does not exist, its bounds are invalid, or it is not UTF-8.
     pub(crate) fn get(&self, index: usize) -> &'a str {
+        std::str::from_utf8(self.bytes_of(index)).unwrap_or_default()
+    }
+
+    /// The bytes of a string; empty if it does not exist, or its bounds are invalid.
+    pub(crate) fn bytes_of(&self, index: usize) -> &'a [u8] {
         if index >= self.ends.len() {
-            return "";
+            return &[];
         }
         let (start, end) = self.ends.span(index);
         let bytes = self.bytes.get(start as usize..end as usize);
-        std::str::from_utf8(bytes.unwrap_or_default()).unwrap_or_default()
+        bytes.unwrap_or_default()
     }
 
     /// Checks that no access can fail.

@@ -11,7 +11,7 @@ use crate::Result;
 use crate::encoding::row::Row;
 use crate::query::{Facet, Filter};
 #[cfg(feature = "json")]
-use crate::signal::SignalView;
+use crate::signal::SentItem;
 use crate::signal::{Company, Signal, SignalId};
 
 impl Snapshot {
@@ -58,19 +58,19 @@ impl Snapshot {
         Ok(())
     }
 
-    /// As [`visit_records`](Self::visit_records), with what answers show of each signal, until `visit` returns false.
+    /// As [`visit_records`](Self::visit_records), with what answers copy of each signal, until `visit` returns false.
     #[cfg(feature = "json")]
-    pub(crate) fn visit_views(
+    pub(crate) fn visit_sent_items(
         &self,
         page: &Page,
-        mut visit: impl FnMut(&SignalView<'_>) -> bool,
+        mut visit: impl FnMut(&SentItem<'_>) -> bool,
     ) -> Result<()> {
         let mut buffer = Vec::new();
         for (id, address) in page.addresses() {
             let Some((live, row)) = self.live_row(id, address)? else {
                 continue;
             };
-            if !visit(&live.segment.view_in(row, &mut buffer)?) {
+            if !visit(&live.segment.sent_item_in(row, &mut buffer)?) {
                 break;
             }
         }

@@ -7,7 +7,7 @@ use crate::signal::{FundingView, SignalId, SignalView};
 /// Bytes of the longest name with its separators. Copying 16 bytes takes one load and one store.
 const SEPARATED_BYTES_MAX: usize = 16;
 
-/// The name of a member, and its form within an object: `,"name":`.
+/// The name of a member, and its form within an object: `,"name":"`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemberName {
     name: &'static str,
@@ -16,7 +16,7 @@ pub(super) struct MemberName {
 
 impl MemberName {
     /// Fails to compile if the name is too long.
-    const fn new(name: &'static str) -> MemberName {
+    pub(super) const fn new(name: &'static str) -> MemberName {
         MemberName {
             name,
             separated: separated(name.as_bytes()),
@@ -24,8 +24,17 @@ impl MemberName {
     }
 
     /// Writes the name with the comma before it and the colon after it.
+    #[inline(always)]
     pub(super) fn write_separated(self, output: &mut Vec<u8>) {
         let end = output.len() + self.name.len() + 4;
+        output.extend_from_slice(&self.separated);
+        output.truncate(end);
+    }
+
+    /// As [`write_separated`](Self::write_separated), with a quote after the colon.
+    #[inline(always)]
+    pub(super) fn write_before_text(self, output: &mut Vec<u8>) {
+        let end = output.len() + self.name.len() + 5;
         output.extend_from_slice(&self.separated);
         output.truncate(end);
     }
@@ -38,7 +47,7 @@ impl MemberName {
 
 const fn separated(name: &[u8]) -> [u8; SEPARATED_BYTES_MAX] {
     let mut bytes = [0; SEPARATED_BYTES_MAX];
-    let (before, after) = (br#",""#, br#"":"#);
+    let (before, after) = (br#",""#, br#"":""#);
     let (head, rest) = bytes.split_at_mut(before.len());
     let (middle, rest) = rest.split_at_mut(name.len());
     head.copy_from_slice(before);

@@ -46,6 +46,7 @@ mod page;
 mod read_ahead;
 mod record_type;
 mod rendering;
+mod sent_item;
 mod sink;
 mod text_encoding;
 mod unknown;

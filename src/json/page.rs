@@ -5,17 +5,20 @@
 //! [`Data`](super::Data).
 
 use std::convert::Infallible;
+use std::ops::ControlFlow;
 
 use serde::Serialize;
 
 use super::item::{FundingMember, ItemMember, visit_funding, visit_members};
 use super::items::Items;
 use super::rendering::{Rendering, shortened};
-use super::text_encoding::{self, Text, is_plain};
+use super::sent_item::write_sent;
+use super::text_encoding::{self, Text};
 use super::written::AmountNumber;
 use crate::Result;
 use crate::index::{Page, Snapshot};
-use crate::signal::{FundingView, Signal, SignalView};
+use crate::signal::escapes::is_plain;
+use crate::signal::{FundingView, SentItem, Signal, SignalView};
 
 /// Expected bytes of an item: most of the generated corpus have fewer.
 const ITEM_BYTES: usize = 900;
@@ -70,7 +73,16 @@ impl SearchAnswer {
     /// ```
     pub fn of_page(snapshot: &Snapshot, page: &Page, rendering: Rendering) -> Result<SearchAnswer> {
         let mut answer = SearchAnswer::with_capacity(page.len(), rendering);
-        snapshot.visit_views(page, |signal| answer.push_view(signal))?;
+        match rendering {
+            Rendering::Whole => snapshot.visit_sent_items(page, |item| answer.push_item(item))?,
+            Rendering::Short => snapshot.visit_records(page, |signal, company_name| {
+                if answer.push(signal, company_name) {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            })?,
+        }
         Ok(answer)
     }
 
@@ -86,6 +98,11 @@ impl SearchAnswer {
     /// [`PAGE_BYTES_MAX`](crate::query::limits::PAGE_BYTES_MAX) bytes; the first is always added. Returns whether it was.
     pub fn push(&mut self, signal: &Signal<'_>, company_name: &str) -> bool {
         self.push_view(&SignalView::of(signal, company_name))
+    }
+
+    fn push_item(&mut self, item: &SentItem<'_>) -> bool {
+        self.items
+            .add(item.long_text_bytes(), |bytes| write_sent(bytes, item))
     }
 
     fn push_view(&mut self, signal: &SignalView<'_>) -> bool {
@@ -222,46 +239,36 @@ pub fn write_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str)
 
 fn write_view(output: &mut Vec<u8>, signal: &SignalView<'_>) {
     let first = output.len();
-    let are_plain = are_texts_plain(signal);
     let Ok(()) = visit_members(signal, |name, member| {
         name.write_separated(output);
-        write_member(output, member, are_plain);
+        write_member(output, member);
         Ok::<(), Infallible>(())
     });
     output[first] = b'{';
     output.push(b'}');
 }
 
-/// Whether no text of a signal's record is known to need an escape. Looking through them all at once takes a fraction of
-/// the time of looking through one after the other.
-pub(super) fn are_texts_plain(signal: &SignalView<'_>) -> bool {
-    !signal.record_texts.is_empty() && is_plain(signal.record_texts)
-}
-
-/// Writes the value of a member, given whether no text of the signal's record needs an escape; false if that is not
-/// known.
+/// Writes the value of a member.
 #[inline(always)]
-pub(super) fn write_member(output: &mut Vec<u8>, member: ItemMember<'_>, are_plain: bool) {
+pub(super) fn write_member(output: &mut Vec<u8>, member: ItemMember<'_>) {
     match member {
         ItemMember::Id(id) => write_plain(output, Some(text_encoding::id(id))),
-        ItemMember::Text(Some(text)) if are_plain => write_quoted(output, text),
         ItemMember::Text(text) => write_text(output, text),
         ItemMember::Day(day) => write_plain(output, day.map(text_encoding::day)),
         ItemMember::Instant(instant) => write_plain(output, instant.map(text_encoding::instant)),
         ItemMember::CompanySlug(text) | ItemMember::CompanyName(text) => {
             write_text(output, Some(text));
         }
-        ItemMember::Funding(Some(funding)) => write_funding(output, funding, are_plain),
+        ItemMember::Funding(Some(funding)) => write_funding(output, funding),
         ItemMember::Funding(None) => output.extend_from_slice(b"null"),
     }
 }
 
-fn write_funding(output: &mut Vec<u8>, funding: FundingView<'_>, are_plain: bool) {
+fn write_funding(output: &mut Vec<u8>, funding: FundingView<'_>) {
     let first = output.len();
     let Ok(()) = visit_funding(funding, |name, member| {
         name.write_separated(output);
         match member {
-            FundingMember::Text(Some(text)) if are_plain => write_quoted(output, text),
             FundingMember::Text(text) => write_text(output, text),
             FundingMember::Amount(amount) => write_value(output, &amount.map(AmountNumber)),
         }
@@ -272,23 +279,23 @@ fn write_funding(output: &mut Vec<u8>, funding: FundingView<'_>, are_plain: bool
 }
 
 /// Writes a text that needs no escapes.
-fn write_quoted(output: &mut Vec<u8>, text: &str) {
+pub(super) fn write_quoted(output: &mut Vec<u8>, text: &[u8]) {
     output.reserve(text.len() + 2);
     output.push(b'"');
-    output.extend_from_slice(text.as_bytes());
+    output.extend_from_slice(text);
     output.push(b'"');
 }
 
 /// Writes a text in quotes, or null.
 pub(super) fn write_text(output: &mut Vec<u8>, text: Option<&str>) {
     match text {
-        Some(text) if is_plain(text.as_bytes()) => write_quoted(output, text),
+        Some(text) if is_plain(text.as_bytes()) => write_quoted(output, text.as_bytes()),
         _ => write_value(output, &text),
     }
 }
 
 /// Writes a text that never needs escapes, or null.
-fn write_plain(output: &mut Vec<u8>, text: Option<Text>) {
+pub(super) fn write_plain(output: &mut Vec<u8>, text: Option<Text>) {
     match text {
         Some(text) => text.write_quoted(output),
         None => output.extend_from_slice(b"null"),

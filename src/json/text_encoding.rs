@@ -1,4 +1,4 @@
-//! Writes ids, days, instants and whole amounts without allocation, and detects texts without escapes.
+//! Writes ids, days, instants and whole amounts without allocation.
 
 use time::{Date, UtcDateTime};
 
@@ -52,33 +52,6 @@ const EXPONENT_MIN: u64 = 10_000_000_000_000_000;
 pub(crate) fn whole(amount: f64) -> Option<u64> {
     let whole = amount as u64;
     (whole < EXPONENT_MIN && whole as f64 == amount).then_some(whole)
-}
-
-/// Whether a text needs no escapes in JSON.
-pub(crate) fn is_plain(text: &[u8]) -> bool {
-    match text.last_chunk() {
-        // Checking the last 16 bytes again is faster than checking fewer.
-        Some(last) => {
-            let (chunks, _) = text.as_chunks();
-            special_bytes(chunks.iter().chain([last])) == 0
-        }
-        None => !text.iter().any(|&byte| is_special(byte)),
-    }
-}
-
-/// Non-zero if any byte needs an escape. Without branches, it compiles to a few vector instructions.
-fn special_bytes<'c>(chunks: impl Iterator<Item = &'c [u8; 16]>) -> u8 {
-    let mut found = [0; 16];
-    for chunk in chunks {
-        for (found, &byte) in found.iter_mut().zip(chunk) {
-            *found |= u8::from(is_special(byte));
-        }
-    }
-    found.iter().fold(0, |any, &found| any | found)
-}
-
-fn is_special(byte: u8) -> bool {
-    (byte < b' ') | (byte == b'"') | (byte == b'\\')
 }
 
 impl Text {
@@ -146,6 +119,3 @@ impl Text {
         }
     }
 }
-
-#[cfg(all(test, feature = "json"))]
-mod tests;

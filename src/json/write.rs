@@ -32,7 +32,7 @@ pub fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
         // The company's own record has its name.
         if !matches!(member, ItemMember::CompanyName(_)) {
             name.write_separated(output);
-            write_member(output, member, false);
+            write_member(output, member);
         }
         Ok::<(), Infallible>(())
     });

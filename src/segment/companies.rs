@@ -22,6 +22,12 @@ impl<'a> CompanyKeys<'a> {
         self.0.get(company.index())
     }
 
+    /// The bytes of a company's slug.
+    #[cfg(feature = "json")]
+    pub(crate) fn slug_bytes(&self, company: CompanyNumber) -> &'a [u8] {
+        self.0.keys.bytes(company.index())
+    }
+
     /// The key of a company's name.
     pub(crate) fn name_key(&self, company: CompanyNumber) -> &'a str {
         self.0.get(self.company_count() + company.index())

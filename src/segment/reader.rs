@@ -29,7 +29,7 @@ use crate::encoding::tokens::{TermNumber, TokenStreams};
 use crate::encoding::zone_map::OrderedColumn;
 use crate::query::{Facet, TimeUnit};
 #[cfg(feature = "json")]
-use crate::signal::SignalView;
+use crate::signal::SentItem;
 use crate::signal::{Company, Item, Signal, SignalId};
 
 /// An open segment.
@@ -363,24 +363,27 @@ impl Segment {
         signal.map_err(|error| self.damaged(error))
     }
 
-    /// As [`signal_in`](Self::signal_in), with what answers show of the signal.
+    /// As [`signal_in`](Self::signal_in), with what answers copy of the record.
     ///
     /// # Errors
     /// The record is corrupt.
     #[cfg(feature = "json")]
-    pub(crate) fn view_in<'b>(
+    pub(crate) fn sent_item_in<'b>(
         &'b self,
         row: Row,
         buffer: &'b mut Vec<u8>,
-    ) -> Result<SignalView<'b>> {
+    ) -> Result<SentItem<'b>> {
         let index = self.checked_records()?.signal_records.get(row.index());
         let company = self.company_of(row)?;
-        let of = (self.id(row)?, self.company_keys()?.slug(company));
-        let name = self.company_name(company)?;
-        let view = self
-            .records()?
-            .view_in(row.index(), index, (of, name), buffer);
-        view.map_err(|error| self.damaged(error))
+        // Bytes, which are UTF-8 as the parts they are in have been checked.
+        let names = &self.checked(Part::CompanyNames)?.company_names;
+        let texts = [
+            self.company_keys()?.slug_bytes(company),
+            names.bytes_of(company.index()),
+        ];
+        let of = (self.id(row)?, texts);
+        let item = self.records()?.sent_item_in(row.index(), index, of, buffer);
+        item.map_err(|error| self.damaged(error))
     }
 
     /// The stored record of a row.

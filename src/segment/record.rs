@@ -13,7 +13,8 @@
 //!
 //! A date is the number of days since 1970, zigzag-encoded. An instant is the seconds since the previous date or
 //! instant, zigzag-encoded and doubled, plus one if nanoseconds follow. An amount is its float with reversed bytes,
-//! so that round ones are short; an integer is zigzag-encoded.
+//! so that round ones are short; an integer is zigzag-encoded. The texts of a signal have the escapes of JSON
+//! ([`signal`]).
 //!
 //! Codes belong to the segment's symbol table ([`symbols`](crate::encoding::symbols)). Each record is compressed
 //! separately, because a page reads fifty scattered ones. Checksums are verified when a record is first read, so
@@ -27,21 +28,27 @@ use super::parts::Checked;
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::varint;
 use crate::query::dates::day_of_number;
-use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
+#[cfg(feature = "json")]
+use crate::signal::SentItem;
+use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
-#[cfg(feature = "json")]
-mod view;
+mod signal;
 mod write;
 
+use signal::SignalFields;
+pub(super) use signal::write_signal;
 #[cfg(test)]
 pub(crate) use write::WRITTEN;
-pub(super) use write::{RecordWriter, write_company, write_signal};
+pub(super) use write::{RecordWriter, write_company};
 pub(crate) use write::{check_company, check_signal};
 
-/// Maximum total bytes of a record's texts: those of a signal with all texts at the limit of JSON lines. The other
-/// fields take much less than a kilobyte.
+/// Maximum total bytes of the texts of a signal or a company: those of a signal with all texts at the limit of JSON
+/// lines. The other fields take much less than a kilobyte.
 const TEXT_BYTES_MAX: usize = 16 << 20;
+
+/// Maximum bytes of a record's texts: an escape takes six bytes instead of one.
+const ESCAPED_BYTES_MAX: usize = 6 * TEXT_BYTES_MAX;
 
 const CHECKSUM_BYTES: usize = 4;
 
@@ -76,11 +83,11 @@ impl<'a> Records<'a> {
         let stored = self.stored(record, offset)?;
         let of = (id, company_slug);
         let signal = match stored.plain_texts() {
-            Some(texts) => parse_signal(stored.reader(), texts, of, Cow::Borrowed),
+            Some(texts) => parse_signal(stored, texts, of, Cow::Borrowed),
             None => {
                 let mut buffer = Vec::new();
                 let texts = stored.texts(self.symbols, &mut buffer);
-                texts.and_then(|texts| parse_signal(stored.reader(), texts, of, owned))
+                texts.and_then(|texts| parse_signal(stored, texts, of, owned))
             }
         };
         signal.ok_or_else(|| malformed_signal(id))
@@ -103,9 +110,31 @@ impl<'a> Records<'a> {
         let stored = self.stored(record, offset)?;
         let texts = stored.texts(self.symbols, buffer);
         let of = (id, company_slug);
-        let signal =
-            texts.and_then(|texts| parse_signal(stored.reader(), texts, of, Cow::Borrowed));
+        let signal = texts.and_then(|texts| parse_signal(stored, texts, of, Cow::Borrowed));
         signal.ok_or_else(|| malformed_signal(id))
+    }
+
+    /// As [`signal_in`](Self::signal_in), with what answers copy of the record, given the slug and the name of the
+    /// company.
+    ///
+    /// # Errors
+    /// As for [`signal`](Self::signal).
+    #[cfg(feature = "json")]
+    pub(super) fn sent_item_in<'b>(
+        self,
+        record: usize,
+        offset: u64,
+        (id, company): (SignalId, [&'b [u8]; 2]),
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<SentItem<'b>>
+    where
+        'a: 'b,
+    {
+        let stored = self.stored(record, offset)?;
+        let texts = stored.texts(self.symbols, buffer);
+        let item = texts
+            .and_then(|texts| SignalFields::read(stored.reader(), texts)?.sent_item(id, company));
+        item.ok_or_else(|| malformed_signal(id))
     }
 
     /// Reads the record of a company.
@@ -239,7 +268,7 @@ impl<'a> Stored<'a> {
         symbols: SymbolTable<'_>,
         output: &mut Vec<u8>,
     ) -> Option<()> {
-        if self.text_bytes > TEXT_BYTES_MAX {
+        if self.text_bytes > ESCAPED_BYTES_MAX {
             return None;
         }
         if self.are_codes() {
@@ -258,98 +287,14 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// The fields of a signal's record, in its order.
-struct SignalFields<'t> {
-    date: Option<Date>,
-    published_at: Option<UtcDateTime>,
-    updated_at: Option<UtcDateTime>,
-    has_funding: bool,
-    amount: Option<f64>,
-    has_hiring: bool,
-    texts: [Option<&'t str>; SIGNAL_TEXTS],
-}
-
-/// Texts of a signal's record.
-const SIGNAL_TEXTS: usize = 15;
-
-impl<'t> SignalFields<'t> {
-    #[inline(always)]
-    fn read(mut fields: Fields<'_>, texts: &'t [u8]) -> Option<SignalFields<'t>> {
-        let date = fields.date()?;
-        let published_at = fields.instant()?;
-        let updated_at = fields.instant()?;
-        let has_funding = fields.flag();
-        let amount = fields.number()?;
-        let has_hiring = fields.flag();
-        let texts = fields.texts(texts)?;
-        Some(SignalFields {
-            date,
-            published_at,
-            updated_at,
-            has_funding,
-            amount: amount.map(|bits| f64::from_bits(bits.swap_bytes())),
-            has_hiring,
-            texts,
-        })
-    }
-}
-
 /// `text` converts a slice of the texts to the value of a field.
 fn parse_signal<'t, 's>(
-    fields: Fields<'_>,
+    stored: Stored<'_>,
     texts: &'t [u8],
-    (id, company_slug): (SignalId, &'s str),
+    of: (SignalId, &'s str),
     text: impl Fn(&'t str) -> Cow<'s, str>,
 ) -> Option<Signal<'s>> {
-    let fields = SignalFields::read(fields, texts)?;
-    let [
-        slug,
-        title,
-        evidence,
-        category,
-        activity_url,
-        author_name,
-        author_title,
-        author_url,
-        stage,
-        currency,
-        hiring_type,
-        job_function,
-        seniority,
-        employment_type,
-        work_arrangement,
-    ] = fields.texts.map(|found| found.map(&text));
-    let currency = match currency {
-        Some(code) => Some(Currency::new(&code)?),
-        None => None,
-    };
-    Some(Signal {
-        id,
-        slug: slug?,
-        title: title?,
-        evidence,
-        category,
-        date: fields.date,
-        published_at: fields.published_at,
-        updated_at: fields.updated_at,
-        company_slug: Cow::Borrowed(company_slug),
-        activity_url,
-        author_name,
-        author_title,
-        author_url,
-        funding: fields.has_funding.then_some(Funding {
-            stage,
-            amount: fields.amount,
-            currency,
-        }),
-        hiring: fields.has_hiring.then_some(Hiring {
-            hiring_type,
-            job_function,
-            seniority,
-            employment_type,
-            work_arrangement,
-        }),
-    })
+    SignalFields::read(stored.reader(), texts)?.signal(of, text)
 }
 
 fn parse_company<'t, 's>(
@@ -371,7 +316,7 @@ fn parse_company<'t, 's>(
         industry,
         linkedin_url,
     ] = fields.texts(texts)?.map(|found| found.map(&text));
-    Some(Company {
+    let company = Company {
         slug: slug?,
         name: name?,
         about,
@@ -384,7 +329,8 @@ fn parse_company<'t, 's>(
         founded_year,
         linkedin_url,
         updated_at,
-    })
+    };
+    fields.is_end().then_some(company)
 }
 
 /// The unread part of a record's fields. Every reader returns `None` if there are not enough bytes.
@@ -434,8 +380,9 @@ impl Fields<'_> {
         instant.replace_nanosecond(nanoseconds).ok().map(Some)
     }
 
-    /// Reads the texts, the last fields, after which nothing may follow.
-    fn texts<const N: usize>(mut self, texts: &[u8]) -> Option<[Option<&str>; N]> {
+    /// Reads the texts, which must be all that is given.
+    #[inline(always)]
+    fn texts<'t, const N: usize>(&mut self, texts: &'t [u8]) -> Option<[Option<&'t str>; N]> {
         // Checked once for all texts; splitting within a character fails below.
         let mut rest = simdutf8::basic::from_utf8(texts).ok()?;
         let mut found = [None; N];
@@ -447,8 +394,12 @@ impl Fields<'_> {
                 rest = after;
             }
         }
-        let is_end = self.rest.is_empty() && rest.is_empty() && self.flags == 0;
-        is_end.then_some(found)
+        rest.is_empty().then_some(found)
+    }
+
+    /// Whether everything has been read.
+    fn is_end(&self) -> bool {
+        self.rest.is_empty() && self.flags == 0
     }
 }
 

@@ -1,4 +1,4 @@
-//! A signal as answers show it, borrowed from a stored record or from a [`Signal`].
+//! A signal as answers show it, borrowed from a [`Signal`] or copied from its record.
 
 use time::{Date, UtcDateTime};
 
@@ -22,8 +22,25 @@ pub(crate) struct SignalView<'s> {
     pub(crate) author_title: Option<&'s str>,
     pub(crate) author_url: Option<&'s str>,
     pub(crate) funding: Option<FundingView<'s>>,
-    /// All texts of the signal's record, one after the other; empty where it is not from a record.
-    pub(crate) record_texts: &'s [u8],
+}
+
+/// Texts of an item: slug, title, evidence, category, URL of the activity; name, title and URL of the author; stage and
+/// currency of the funding.
+const ITEM_TEXTS: usize = 10;
+
+/// A signal as its record has it: with texts as answers send them, escapes included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentItem<'s> {
+    pub(crate) id: SignalId,
+    pub(crate) texts: [Option<&'s str>; ITEM_TEXTS],
+    pub(crate) date: Option<Date>,
+    pub(crate) published_at: Option<UtcDateTime>,
+    pub(crate) updated_at: Option<UtcDateTime>,
+    /// The amount of the funding, if there is one.
+    pub(crate) amount: Option<Option<f64>>,
+    /// Without escapes, as is the name.
+    pub(crate) company_slug: &'s [u8],
+    pub(crate) company_name: &'s [u8],
 }
 
 /// Details of a funding round.
@@ -32,6 +49,17 @@ pub(crate) struct FundingView<'s> {
     pub(crate) stage: Option<&'s str>,
     pub(crate) amount: Option<f64>,
     pub(crate) currency: Option<&'s str>,
+}
+
+impl SentItem<'_> {
+    /// Bytes of the texts that may be long.
+    pub(crate) fn long_text_bytes(&self) -> usize {
+        let [_, title, evidence, ..] = self.texts;
+        [title, evidence]
+            .map(|text| text.map_or(0, str::len))
+            .iter()
+            .sum()
+    }
 }
 
 impl<'s> SignalView<'s> {
@@ -57,7 +85,6 @@ impl<'s> SignalView<'s> {
                 amount: funding.amount,
                 currency: funding.currency.as_ref().map(Currency::as_str),
             }),
-            record_texts: &[],
         }
     }
 

@@ -11,7 +11,8 @@ use crate::encoding::symbols::{Encoder, SymbolTable};
 use crate::encoding::varint;
 use crate::query::dates::day_number;
 use crate::query::limits::SLUG_CHARS_MAX;
-use crate::signal::{Company, Currency, Funding, Hiring, Signal};
+use crate::signal::escapes::push_escaped;
+use crate::signal::{Company, Hiring, Signal};
 use crate::{Error, Result};
 
 /// Checks that a signal's texts are not too long. What passes can be written as a record.
@@ -136,35 +137,6 @@ thread_local! {
     pub(crate) static WRITTEN: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Writes the record of a signal. Its company is not in it: it is found by the row.
-pub(crate) fn write_signal(record: &mut RecordWriter, signal: &Signal<'_>) {
-    let none = (Funding::default(), Hiring::default());
-    let funding = signal.funding.as_ref().unwrap_or(&none.0);
-    let hiring = signal.hiring.as_ref().unwrap_or(&none.1);
-    record.begin();
-    record.date(signal.date);
-    record.instant(signal.published_at);
-    record.instant(signal.updated_at);
-    record.flag(signal.funding.is_some());
-    record.number(funding.amount.map(|amount| amount.to_bits().swap_bytes()));
-    record.flag(signal.hiring.is_some());
-    record.text(Some(&signal.slug));
-    record.text(Some(&signal.title));
-    record.text(signal.evidence.as_deref());
-    record.text(signal.category.as_deref());
-    record.text(signal.activity_url.as_deref());
-    record.text(signal.author_name.as_deref());
-    record.text(signal.author_title.as_deref());
-    record.text(signal.author_url.as_deref());
-    record.text(funding.stage.as_deref());
-    record.text(funding.currency.as_ref().map(Currency::as_str));
-    record.text(hiring.hiring_type.as_deref());
-    record.text(hiring.job_function.as_deref());
-    record.text(hiring.seniority.as_deref());
-    record.text(hiring.employment_type.as_deref());
-    record.text(hiring.work_arrangement.as_deref());
-}
-
 /// Writes the record of a company.
 pub(crate) fn write_company(record: &mut RecordWriter, company: &Company<'_>) {
     record.begin();
@@ -189,7 +161,9 @@ pub(crate) struct RecordWriter {
     flags: u32,
     count: u32,
     fields: Vec<u8>,
-    texts: Vec<u8>,
+    pub(super) texts: Vec<u8>,
+    /// Whether texts are written with the escapes of JSON.
+    has_escapes: bool,
     /// The date or instant before, in seconds since 1970.
     last_second: i64,
     codes: Vec<u8>,
@@ -197,34 +171,45 @@ pub(crate) struct RecordWriter {
 }
 
 impl RecordWriter {
-    fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         #[cfg(test)]
         WRITTEN.set(WRITTEN.get() + 1);
+        self.has_escapes = false;
+        self.clear();
+    }
+
+    /// Begins the same record once more, with the escapes of JSON in its texts.
+    pub(super) fn restart_with_escapes(&mut self) {
+        self.has_escapes = true;
+        self.clear();
+    }
+
+    fn clear(&mut self) {
         (self.flags, self.count, self.last_second) = (0, 0, 0);
         self.fields.clear();
         self.texts.clear();
     }
 
-    fn flag(&mut self, flag: bool) {
+    pub(super) fn flag(&mut self, flag: bool) {
         // Neither kind of record has 32 flags, so the shift stays in range.
         self.flags |= u32::from(flag) << self.count;
         self.count += 1;
     }
 
-    fn number(&mut self, number: Option<u64>) {
+    pub(super) fn number(&mut self, number: Option<u64>) {
         self.flag(number.is_some());
         if let Some(number) = number {
             varint::push(&mut self.fields, number);
         }
     }
 
-    fn date(&mut self, date: Option<Date>) {
+    pub(super) fn date(&mut self, date: Option<Date>) {
         let day = date.map(|date| i64::from(day_number(date)));
         self.last_second = day.unwrap_or(0) * SECONDS_PER_DAY;
         self.number(day.map(zigzag));
     }
 
-    fn instant(&mut self, instant: Option<UtcDateTime>) {
+    pub(super) fn instant(&mut self, instant: Option<UtcDateTime>) {
         let Some(instant) = instant else {
             return self.flag(false);
         };
@@ -239,10 +224,16 @@ impl RecordWriter {
         }
     }
 
-    fn text(&mut self, text: Option<&str>) {
-        self.number(text.map(|text| text.len() as u64));
-        self.texts
-            .extend_from_slice(text.unwrap_or_default().as_bytes());
+    pub(super) fn text(&mut self, text: Option<&str>) {
+        let start = self.texts.len();
+        match text {
+            Some(text) if self.has_escapes => push_escaped(&mut self.texts, text),
+            _ => self
+                .texts
+                .extend_from_slice(text.unwrap_or_default().as_bytes()),
+        }
+        let bytes = self.texts.len() - start;
+        self.number(text.map(|_| bytes as u64));
     }
 
     /// The bytes of the record, its texts compressed where an encoder makes them shorter.
