@@ -118,8 +118,7 @@ impl State {
         self.with(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT * FROM audit WHERE at >= :oldest AND number < :before \
-                 AND (:find = '' OR instr(lowered(target), :find) OR instr(lowered(actor), :find) \
-                     OR instr(action, :find)) \
+                 AND (:find = '' OR has_text(:find, target, actor, action)) \
                  ORDER BY number DESC LIMIT :rows",
             )?;
             let known = named_params! {

@@ -59,8 +59,7 @@ const WANTED: &str = "
     ), wanted AS (
         SELECT * FROM known
         WHERE (:status IS NULL OR status = :status)
-        AND (:find = '' OR instr(lowered(name), :find) OR instr(lowered(id), :find)
-            OR instr(lowered(coalesce(hint, '')), :find))
+        AND (:find = '' OR has_text(:find, name, id, hint))
     )";
 
 impl KeysWanted<'_> {

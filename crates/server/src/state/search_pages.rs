@@ -42,8 +42,7 @@ impl State {
             "{of_key} AND saved_searches.number < \
              coalesce((SELECT number FROM saved_searches WHERE id = :before), 9223372036854775807) \
              AND (:status IS NULL OR :status = {STATUS}) \
-             AND (:find = '' OR instr(lowered(saved_searches.name), :find) OR instr(lowered(query), :find) \
-                 OR instr(lowered(saved_searches.id), :find) OR instr(lowered(coalesce(webhooks.url, '')), :find)) \
+             AND (:find = '' OR has_text(:find, saved_searches.name, query, saved_searches.id, webhooks.url)) \
              ORDER BY saved_searches.number DESC LIMIT :rows"
         );
         let (now, find) = (self.now(), wanted.find.to_lowercase());
