@@ -170,6 +170,7 @@ fn each_answer_is_that_of_an_index_of_what_is_visible() {
         changing.index.keep_narrowed_bytes(*random.pick(&budget));
         let mut copies = Copies::default();
         let mut commits = Vec::new();
+        let mut earlier: Option<(Arc<Snapshot>, Model)> = None;
         for step in 0..6 {
             let (name, strategies) = *random.pick(&strategies);
             let snapshot = changing.index.snapshot();
@@ -182,6 +183,13 @@ fn each_answer_is_that_of_an_index_of_what_is_visible() {
                 changing.model,
                 "seed {seed}"
             );
+            // What is kept is then of an earlier snapshot.
+            if let Some((earlier, model)) = earlier.filter(|_| random.chance(50)) {
+                let narrowed = earlier.narrowed(&key, TODAY).expect(WHOLE);
+                let found = Model::of(&narrowed).expect(WHOLE);
+                assert_eq!(found, visible(&model, &key), "seed {seed}, {key}");
+            }
+            earlier = Some((Arc::clone(&snapshot), changing.model.clone()));
             let narrowed = snapshot.narrowed(&key, TODAY).expect(WHOLE);
             let (seen, context) = (
                 visible(&changing.model, &key),

@@ -200,15 +200,20 @@ impl Served {
 
     /// Waits until the log contains a text.
     pub(crate) fn await_log(&self, expected: &str) {
-        let deadline = Instant::now() + START_TIME;
+        let is_logged = self.logs(expected, START_TIME);
+        assert!(is_logged, "never logged {expected}: {}", self.log());
+    }
+
+    /// Whether the log contains a text within a time.
+    pub(crate) fn logs(&self, expected: &str, time: Duration) -> bool {
+        let deadline = Instant::now() + time;
         while !self.log().contains(expected) {
-            assert!(
-                Instant::now() < deadline,
-                "never logged {expected}: {}",
-                self.log()
-            );
+            if Instant::now() >= deadline {
+                return false;
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
+        true
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
