@@ -9,8 +9,9 @@ use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender, TryRecvError};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use time::UtcDateTime;
@@ -22,7 +23,7 @@ use super::state::StateError;
 const QUEUE_MAX: usize = 16_384;
 /// How long lines are gathered for a transaction.
 const GATHER_TIME: Duration = Duration::from_secs(1);
-/// Lines of a transaction.
+/// Lines of a transaction. So many in the queue wake the thread.
 const GATHERED_MAX: usize = 2_048;
 /// Pause before a file that could not be written is opened again.
 const RETRY_PAUSE: Duration = Duration::from_secs(5);
@@ -75,6 +76,9 @@ pub(crate) struct RequestsWanted<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct RequestLog {
     queue: SyncSender<RequestEntry>,
+    /// Sleeps while lines are gathered: to wake it for each would take longer than to write it.
+    writer: Thread,
+    queued: Arc<AtomicUsize>,
     dropped: Arc<AtomicU64>,
     file: Arc<RequestFile>,
 }
@@ -96,17 +100,19 @@ impl RequestLog {
     pub(crate) fn start(path: PathBuf, limits: RequestLogLimits) -> io::Result<RequestLog> {
         let (queue, entries) = mpsc::sync_channel(QUEUE_MAX);
         let file = Arc::new(RequestFile::new(path, limits));
-        let dropped = Arc::new(AtomicU64::new(0));
+        let (dropped, queued) = <(Arc<AtomicU64>, Arc<AtomicUsize>)>::default();
         let writer = RequestWriter {
             file: Arc::clone(&file),
+            queued: Arc::clone(&queued),
             dropped: Arc::clone(&dropped),
             retry_at: None,
         };
-        std::thread::Builder::new()
-            .name("requests".to_owned())
-            .spawn(move || writer.run(&entries))?;
+        let thread = std::thread::Builder::new().name("requests".to_owned());
+        let thread = thread.spawn(move || writer.run(&entries))?;
         Ok(RequestLog {
             queue,
+            writer: thread.thread().clone(),
+            queued,
             dropped,
             file,
         })
@@ -131,6 +137,7 @@ impl RequestLog {
     pub(crate) fn flush_for(&self, time: Duration) {
         let (done, is_done) = mpsc::channel();
         if self.queue.try_send(RequestEntry::Flush(done)).is_ok() {
+            self.writer.unpark();
             // After a time-out, the thread still writes the lines.
             let _ = is_done.recv_timeout(time);
         }
@@ -152,6 +159,8 @@ impl RequestLog {
     fn send(&self, entry: RequestEntry) {
         if self.queue.try_send(entry).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
+        } else if self.queued.fetch_add(1, Ordering::Relaxed) + 1 == GATHERED_MAX {
+            self.writer.unpark();
         }
     }
 }
@@ -159,6 +168,7 @@ impl RequestLog {
 /// The writing thread.
 struct RequestWriter {
     file: Arc<RequestFile>,
+    queued: Arc<AtomicUsize>,
     dropped: Arc<AtomicU64>,
     /// When a file that could not be written is tried again.
     retry_at: Option<Instant>,
@@ -167,21 +177,30 @@ struct RequestWriter {
 impl RequestWriter {
     /// Runs until every clone of the log is gone.
     fn run(mut self, entries: &Receiver<RequestEntry>) {
-        while let Ok(first) = entries.recv() {
-            let mut gathered = vec![first];
-            let until = Instant::now() + GATHER_TIME;
-            let mut is_wanted = matches!(gathered[0], RequestEntry::Flush(_));
-            while !is_wanted && gathered.len() < GATHERED_MAX {
-                let left = until.saturating_duration_since(Instant::now());
-                match entries.recv_timeout(left) {
-                    Ok(entry) => {
-                        is_wanted = matches!(entry, RequestEntry::Flush(_));
-                        gathered.push(entry);
-                    }
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        loop {
+            std::thread::park_timeout(GATHER_TIME);
+            // Lines from here on may wake the thread again.
+            self.queued.store(0, Ordering::Relaxed);
+            if self.write_queued(entries) == TryRecvError::Disconnected {
+                return;
+            }
+        }
+    }
+
+    /// Writes all that is in the queue, a transaction after the other. Returns why there is no more.
+    fn write_queued(&mut self, entries: &Receiver<RequestEntry>) -> TryRecvError {
+        let mut gathered = Vec::new();
+        loop {
+            match entries.try_recv() {
+                Ok(entry) => gathered.push(entry),
+                Err(end) => {
+                    self.write(gathered);
+                    return end;
                 }
             }
-            self.write(gathered);
+            if gathered.len() == GATHERED_MAX {
+                self.write(std::mem::take(&mut gathered));
+            }
         }
     }
 
