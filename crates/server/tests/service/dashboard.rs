@@ -149,6 +149,24 @@ impl Dashboard {
         self.get(target, &[("cookie", &session.cookie)])
     }
 
+    /// Asks for a page some times, and prints and returns the shortest time and the bytes.
+    pub(crate) fn time_page(&self, session: &Session, target: &str) -> (Duration, usize) {
+        let mut best = Duration::MAX;
+        let mut bytes = 0;
+        for _ in 0..5 {
+            let started = std::time::Instant::now();
+            let answer = self.visit(session, target);
+            best = best.min(started.elapsed());
+            assert_eq!(answer.status, 200, "{target}");
+            bytes = answer.body.len();
+        }
+        println!(
+            "{target}: {:.1} ms, {bytes} bytes",
+            best.as_secs_f64() * 1e3
+        );
+        (best, bytes)
+    }
+
     fn key_count(&self) -> usize {
         self.state().keys().expect("keys").len()
     }
