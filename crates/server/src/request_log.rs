@@ -23,7 +23,7 @@ use super::state::StateError;
 const QUEUE_MAX: usize = 16_384;
 /// How long lines are gathered for a transaction.
 const GATHER_TIME: Duration = Duration::from_secs(1);
-/// Lines of a transaction. So many in the queue wake the thread.
+/// Lines of a transaction. That number in the queue wakes the thread.
 const GATHERED_MAX: usize = 2_048;
 /// Pause before a file that could not be written is opened again.
 const RETRY_PAUSE: Duration = Duration::from_secs(5);

@@ -182,7 +182,7 @@ impl TestWebhook {
 impl WebhookDeliveryOptions {
     /// Delivers until the guards are dropped.
     pub(super) fn start(&self, service: &Service) -> Result<[Option<WebhookDelivery>; 2], Failure> {
-        // The dashboard saves webhooks whoever delivers to them.
+        // The dashboard saves webhooks even if another process delivers to them.
         service.set_webhook_rules(self.rules.rules());
         Ok([self.start_searches(service)?, self.start_alerts(service)?])
     }

@@ -32,7 +32,7 @@ impl StateError {
         ))
     }
 
-    /// A change that was not made, for a reason that its sender can mend.
+    /// A change that was not made, for a reason that its sender can correct.
     pub(crate) fn refused(reason: impl Into<String>) -> StateError {
         StateError(Reason::Refused(reason.into()))
     }

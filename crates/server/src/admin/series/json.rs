@@ -19,7 +19,7 @@ use crate::state::{SeriesLine, SeriesStep, State, StateError};
 
 /// Steps of an answer: two days by minute.
 const STEPS_MAX: i64 = 2 * 24 * 60;
-/// Without `from`, so many steps before `to`.
+/// Steps before `to` of an answer without `from`.
 const STEPS_DEFAULT: i64 = 48;
 
 /// What was asked for.

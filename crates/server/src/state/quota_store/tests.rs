@@ -27,7 +27,7 @@ fn of_signals(quota: u64) -> Quotas {
     }
 }
 
-/// The alerts that follow once a key has used so many signals in a month.
+/// The alerts that follow once a key has used a number of signals in a month.
 fn alerts(state: &State, key: &KeyRecord, used: u64, at: i64) -> Vec<(Counter, u64, u64)> {
     let month = Month::of(instant(at)).number();
     state
