@@ -52,6 +52,7 @@ mod free_answers;
 mod handled;
 mod hints;
 mod idempotency_keys;
+mod instants;
 mod keyring;
 mod keys;
 mod limits;

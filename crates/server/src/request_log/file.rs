@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior, params, params_from_iter};
-use time::UtcDateTime;
 
 use super::{LoggedRequest, RequestEntry, RequestLogLimits, RequestsWanted};
+use crate::instants::{milliseconds, of_milliseconds};
 use crate::state::StateError;
 
 /// Marks a SQLite file as a log of requests ("sdxR"), so that files of other programs are never written.
@@ -236,14 +236,12 @@ fn question(wanted: &RequestsWanted<'_>) -> (String, Vec<Value>) {
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<LoggedRequest> {
-    let at: i64 = row.get(2)?;
-    let at = UtcDateTime::from_unix_timestamp_nanos(i128::from(at) * 1_000_000);
     let (endpoint, code): (String, Option<String>) = (row.get(4)?, row.get(6)?);
     let [microseconds, charged] = [row.get::<_, i64>(7)?, row.get(8)?].map(i64::unsigned_abs);
     Ok(LoggedRequest {
         number: row.get(0)?,
         key: row.get(1)?,
-        at: at.unwrap_or(UtcDateTime::UNIX_EPOCH),
+        at: of_milliseconds(row.get(2)?),
         request_id: row.get(3)?,
         endpoint: endpoint.into(),
         status: row.get(5)?,
@@ -252,10 +250,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<LoggedRequest> {
         charged,
         query: row.get(9)?,
     })
-}
-
-fn milliseconds(at: UtcDateTime) -> i64 {
-    i64::try_from(at.unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
 }
 
 fn stored(number: u64) -> i64 {

@@ -5,8 +5,8 @@ use time::UtcDateTime;
 
 use super::number::{Number, number};
 use super::quota_store::QuotaAlert;
-use super::webhook_store::milliseconds;
 use super::{State, StateError};
+use crate::instants::milliseconds;
 use crate::metering::{Counter, Month};
 
 /// An alert with its next attempt.

@@ -7,8 +7,8 @@ use time::UtcDateTime;
 
 use super::activity_store::NewRequests;
 use super::number::{Number, counts, number};
-use super::webhook_store::milliseconds;
 use super::{State, StateError};
+use crate::instants::milliseconds;
 use crate::metering::{Counter, Counts, Month};
 
 /// The parts of a quota that are told, in percent, the larger first.

@@ -9,9 +9,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use time::UtcDateTime;
 
-use super::webhook_store::{feed_position, log_attempt, milliseconds};
+use super::webhook_store::{feed_position, log_attempt};
 use super::{ChargeError, State, StateError, search_store};
 use crate::corpus::FeedPosition;
+use crate::instants::milliseconds;
 use crate::saved_searches::SearchRecord;
 use crate::webhooks::{DeliveryAttempt, SearchStatus, WebhookSecret};
 use signaldex::Filter;

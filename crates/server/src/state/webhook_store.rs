@@ -8,18 +8,27 @@
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use time::UtcDateTime;
 
 use super::audit_store::AuditedRow;
 use super::{State, StateError};
 use crate::actor::Actor;
 use crate::corpus::FeedPosition;
+use crate::instants::{milliseconds, of_milliseconds};
 use crate::webhooks::{DeliveryAttempt, SearchStatus, WebhookSecret, WebhookUrl};
 
+/// The position of a webhook: that of the feed while it is current.
+macro_rules! position {
+    () => {
+        "CASE WHEN is_current THEN (SELECT position FROM webhook_feed) ELSE webhooks.position END"
+    };
+}
+
 /// The columns of a search's webhook after those of the search, in the order of `search_store::read`.
-pub(super) const COLUMNS: &str = "webhooks.url, webhooks.status, \
-    CASE WHEN is_current THEN (SELECT position FROM webhook_feed) ELSE webhooks.position END, \
-    coalesce(json_array_length(batch, '$.matches'), 0), webhooks.delivered_at";
+pub(super) const COLUMNS: &str = concat!(
+    "webhooks.url, webhooks.status, ",
+    position!(),
+    ", coalesce(json_array_length(batch, '$.matches'), 0), webhooks.delivered_at"
+);
 
 /// How long attempts are kept, in seconds.
 const LOG_SECONDS: i64 = 7 * 24 * 3_600;
@@ -46,9 +55,11 @@ impl State {
     }
 
     pub(crate) fn pause_search_by(&self, by: &Actor, id: &str) -> Result<bool, StateError> {
-        let sql = "UPDATE webhooks SET status = 'paused', due_at = NULL, is_current = 0, \
-                   position = CASE WHEN is_current THEN (SELECT position FROM webhook_feed) ELSE position END \
-                   WHERE search = ?1";
+        let sql = concat!(
+            "UPDATE webhooks SET status = 'paused', due_at = NULL, is_current = 0, position = ",
+            position!(),
+            " WHERE search = ?1"
+        );
         self.change_webhook(id, (by, "searches.pause"), |change, number| {
             Ok(change.execute(sql, [number])?)
         })
@@ -189,7 +200,7 @@ impl State {
             )?;
             let attempts = statement.query_map(params![id, oldest, LOG_MAX], |row| {
                 Ok(DeliveryAttempt {
-                    at: instant(row.get(0)?),
+                    at: of_milliseconds(row.get(0)?),
                     id: row.get(1)?,
                     attempt: row.get(2)?,
                     status: row.get(3)?,
@@ -276,9 +287,11 @@ pub(super) fn set(
 /// Takes the webhook of a search away, if it has one.
 fn remove(connection: &Connection, search: i64) -> rusqlite::Result<()> {
     connection.execute(
-        "UPDATE saved_searches SET first_position = coalesce((SELECT CASE WHEN is_current \
-         THEN (SELECT position FROM webhook_feed) ELSE webhooks.position END FROM webhooks WHERE search = number), \
-         first_position) WHERE number = ?1",
+        concat!(
+            "UPDATE saved_searches SET first_position = coalesce((SELECT ",
+            position!(),
+            " FROM webhooks WHERE search = number), first_position) WHERE number = ?1"
+        ),
         [search],
     )?;
     connection.execute("DELETE FROM webhooks WHERE search = ?1", [search])?;
@@ -324,16 +337,6 @@ pub(super) fn log_attempt(
 fn skipped(from: &str, to: &str) -> Option<u64> {
     let (from, to): (FeedPosition, FeedPosition) = (from.parse().ok()?, to.parse().ok()?);
     from.commits_until(&to)
-}
-
-/// Milliseconds since 1970.
-pub(super) fn milliseconds(at: UtcDateTime) -> i64 {
-    i64::try_from(at.unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
-}
-
-fn instant(milliseconds: i64) -> UtcDateTime {
-    let nanoseconds = i128::from(milliseconds) * 1_000_000;
-    UtcDateTime::from_unix_timestamp_nanos(nanoseconds).unwrap_or(UtcDateTime::UNIX_EPOCH)
 }
 
 #[cfg(test)]

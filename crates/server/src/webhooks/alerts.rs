@@ -1,15 +1,17 @@
 //! Alerts of quotas, sent to one webhook of the operator.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use time::UtcDateTime;
 use tokio::task::spawn_blocking;
 
 use super::client::{AttemptAnswer, WebhookClient};
-use super::deliver::{lock, shown};
+use super::deliver::shown;
 use super::event::WebhookEvent;
+use super::logged_error::LoggedError;
 use super::{AfterAttempt, RetryPauses, WebhookRules, WebhookSecret, WebhookUrl};
+use crate::instants::after;
 use crate::service::{Service, ServiceCore};
 use crate::state::{DueAlert, State, StateError};
 
@@ -58,8 +60,7 @@ pub(super) struct AlertSender {
     service: Arc<ServiceCore>,
     client: WebhookClient,
     webhook: AlertWebhook,
-    /// The last error, so that it is logged once.
-    error: Mutex<Option<String>>,
+    error: LoggedError,
 }
 
 impl AlertSender {
@@ -70,20 +71,14 @@ impl AlertSender {
             service: Arc::clone(&service.0),
             client: WebhookClient::new(webhook.rules.clone())?,
             webhook,
-            error: Mutex::default(),
+            error: LoggedError::of("alerts of quotas are not sent"),
         })
     }
 
     /// Sends the alerts that are due, one after the other.
     pub(super) async fn step(self: &Arc<Self>) {
         let sent = self.send_due().await;
-        let mut error = lock(&self.error);
-        if let Err(found) = &sent
-            && error.as_ref() != Some(found)
-        {
-            tracing::error!(error = %found, "alerts of quotas are not sent");
-        }
-        *error = sent.err();
+        self.error.note(sent.err().as_ref());
     }
 
     async fn send_due(self: &Arc<Self>) -> Result<(), String> {
@@ -145,10 +140,6 @@ impl AlertSender {
         done.map_err(|_| "a thread has failed".to_owned())?
             .map_err(shown)
     }
-}
-
-fn after(at: UtcDateTime, pause: Duration) -> UtcDateTime {
-    at.saturating_add(time::Duration::try_from(pause).unwrap_or(time::Duration::MAX))
 }
 
 #[cfg(test)]

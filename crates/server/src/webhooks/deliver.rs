@@ -15,9 +15,11 @@ use tokio::sync::Notify;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::client::WebhookClient;
+use super::logged_error::LoggedError;
 use super::slots::AttemptSlots;
 use super::watch::WatchedSearches;
 use super::{RetryPauses, WebhookRules};
+use crate::instants::milliseconds;
 use crate::keys::random_text;
 use crate::service::{Service, ServiceCore};
 use crate::state::{DueSearch, FeedMove, StateError};
@@ -66,8 +68,7 @@ pub(super) struct Deliverer {
     held_until: Mutex<i64>,
     slots: Mutex<AttemptSlots>,
     watched: Mutex<WatchedSearches>,
-    /// The last error, so that it is logged once.
-    error: Mutex<Option<String>>,
+    error: LoggedError,
     /// Told when a turn has ended.
     pub(super) freed: Notify,
 }
@@ -95,7 +96,7 @@ impl Deliverer {
             held_until: Mutex::new(0),
             slots: Mutex::new(AttemptSlots::new(options.concurrency)),
             watched: Mutex::new(WatchedSearches::none()),
-            error: Mutex::default(),
+            error: LoggedError::of("webhooks are not delivered"),
             freed: Notify::new(),
         })))
     }
@@ -107,12 +108,12 @@ impl Deliverer {
         let deliverer = Arc::clone(self);
         let due = spawn_blocking(move || deliverer.due()).await;
         let due = due.unwrap_or_else(|_| Err("looking for due searches has failed".to_owned()));
-        self.report(due.as_ref().err());
+        self.error.note(due.as_ref().err());
         for due in due.unwrap_or_default() {
             let deliverer = Arc::clone(self);
             turns.spawn(async move {
                 if let Err(error) = deliverer.turn(due.search).await {
-                    deliverer.report(Some(&error));
+                    deliverer.error.note(Some(&error));
                     tokio::time::sleep(FAILURE_PAUSE).await;
                 }
                 lock(&deliverer.slots).release(due.search);
@@ -228,19 +229,7 @@ impl Deliverer {
 
     /// Milliseconds since 1970.
     fn now(&self) -> i64 {
-        i64::try_from(self.service.state.now().unix_timestamp_nanos() / 1_000_000)
-            .unwrap_or(i64::MAX)
-    }
-
-    /// Logs why webhooks are not delivered, once for each reason.
-    fn report(&self, error: Option<&String>) {
-        let mut reported = lock(&self.error);
-        if let Some(error) = error
-            && reported.as_ref() != Some(error)
-        {
-            tracing::error!(%error, "webhooks are not delivered");
-        }
-        *reported = error.cloned();
+        milliseconds(self.service.state.now())
     }
 }
 

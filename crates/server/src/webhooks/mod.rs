@@ -9,6 +9,7 @@ mod client;
 mod connect;
 mod deliver;
 mod event;
+mod logged_error;
 mod network;
 mod process;
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use signaldex::{Filter, sample};
 
-use super::{LOG_MAX, feed_position, instant, log_attempt, milliseconds};
+use super::{LOG_MAX, feed_position, log_attempt};
 use crate::corpus::FeedPosition;
+use crate::instants::{milliseconds, of_milliseconds};
 use crate::webhooks::{DeliveryAttempt, SearchStatus, WebhookRules, WebhookSecret, WebhookUrl};
 use crate::{NewKey, NewSearch, SearchRecord, SearchSettings, State};
 
@@ -131,7 +132,7 @@ fn the_log_keeps_the_last_attempts_of_seven_days() {
     let (_directory, state, search) = fixture();
     let start = milliseconds(state.now());
     let attempt = |number: u32| DeliveryAttempt {
-        at: instant(start + i64::from(number)),
+        at: of_milliseconds(start + i64::from(number)),
         id: "msg_a".into(),
         attempt: number,
         status: Some(500),
@@ -144,7 +145,7 @@ fn the_log_keeps_the_last_attempts_of_seven_days() {
         logged.expect("the state");
     };
     log(&DeliveryAttempt {
-        at: instant(start - 8 * 24 * 3_600 * 1_000),
+        at: of_milliseconds(start - 8 * 24 * 3_600 * 1_000),
         ..attempt(0)
     });
     assert!(state.deliveries(&search.id).expect("the log").is_empty());

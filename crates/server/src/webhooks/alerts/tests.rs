@@ -63,7 +63,7 @@ impl World {
         Arc::new(AlertSender::new(&service, self.webhook.clone()).expect("TLS"))
     }
 
-    /// Lets the key have used so many signals this month.
+    /// Sets the number of signals that the key has used this month.
     fn use_signals(&self, used: i64) {
         let state = self.state();
         let now = state.now();

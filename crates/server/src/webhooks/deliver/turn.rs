@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::{Deliverer, shown};
 use crate::corpus::{FeedPosition, MatchesRequest, RenderedMatches, Unanswered};
+use crate::instants;
 use crate::keys::{KeyRecord, Scope};
 use crate::metering::{Counter, Month};
 use crate::state::{
@@ -283,7 +284,7 @@ impl Deliverer {
             Ok(Err(PositionError::Ahead)) => Err(later(status, now, SOON)),
             Ok(Err(_)) => Err(TurnEnd::Stopped(SearchStatus::Expired)),
             Err(error) => {
-                self.report(Some(&match error {
+                self.error.note(Some(&match error {
                     Unanswered::Failed(error) => shown(error),
                     Unanswered::Unavailable(reason) => reason,
                 }));
@@ -322,8 +323,7 @@ impl Deliverer {
             AfterAttempt::Accepted => TurnEnd::Delivered(batch.next.clone()),
             AfterAttempt::Retry(pause) => TurnEnd::Later {
                 status: SearchStatus::Failing,
-                at: now
-                    .saturating_add(time::Duration::try_from(pause).unwrap_or(time::Duration::MAX)),
+                at: instants::after(now, pause),
                 failed: true,
             },
             AfterAttempt::Disable => {
@@ -367,7 +367,7 @@ impl Deliverer {
 fn later(status: SearchStatus, now: UtcDateTime, pause: Duration) -> TurnEnd {
     TurnEnd::Later {
         status,
-        at: now.saturating_add(time::Duration::try_from(pause).unwrap_or(time::Duration::MAX)),
+        at: instants::after(now, pause),
         failed: false,
     }
 }
