@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, test } from "node:test";
-import { askApi, assertAccessible, openPage, PHONE, shownCount, signIn, startBrowser, startService } from "./fixture.mjs";
+import { askApi, assertAccessible, openPage, overflow, PHONE, shownCount, signIn, startBrowser, startService } from "./fixture.mjs";
 
 let service;
 let browser;
@@ -22,7 +22,6 @@ async function companiesPage(path = "/companies", options = {}) {
 const number = (text) => Number(text.replaceAll(",", ""));
 const count = shownCount;
 const slugs = (page) => page.locator(".card-foot code").allInnerTexts();
-const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 const condition = (page, kind, place) => page.locator(`[id="${kind}${place}.condition"]`);
 const field = (page, name) => page.locator(`[name="${name}"]`);
 const query = (page) => new URL(page.url()).search.slice(1);

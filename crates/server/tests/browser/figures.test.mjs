@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { askApi, assertAccessible, openPage, PHONE, shownCount, signIn, startBrowser, startService } from "./fixture.mjs";
+import { askApi, assertAccessible, openSignedIn, overflow, PHONE, shownCount, startBrowser, startService } from "./fixture.mjs";
 
 let service;
 let browser;
@@ -11,15 +11,9 @@ after(async () => { await browser?.close(); await service?.stop(); });
 
 const api = (path) => askApi(service, path);
 
-async function signedIn(options) {
-  const page = await openPage(browser, service, options);
-  await signIn(page, service);
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
-  return page;
-}
+const signedIn = (options) => openSignedIn(browser, service, options);
 
 const count = shownCount;
-const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
 // The chart as a screen reader has it: periods with their exact numbers.
 async function bars(page) {

@@ -104,6 +104,25 @@ export async function assertAccessible(page, what) {
   assert.deepEqual(found, []);
 }
 
+// A name that is markup, has quotes and is long.
+export const HOSTILE = `<img src=x onerror=alert(1)>"'&${"x".repeat(120)}`;
+
+// How many pixels a page is wider than the window.
+export const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+
+// A page that has signed in and shows the overview.
+export async function openSignedIn(browser, service, { token, ...options } = {}) {
+  const page = await openPage(browser, service, options);
+  await signIn(page, service, token);
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  return page;
+}
+
+export async function assertFits(page, what) {
+  await assertAccessible(page, what);
+  assert.ok(await overflow(page) <= 0, `${what} is wider than the window`);
+}
+
 let axe;
 async function axeSource() {
   const { readFile } = await import("node:fs/promises");

@@ -2,27 +2,14 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { assertAccessible, openPage, PHONE, signIn, startBrowser, startService } from "./fixture.mjs";
+import { assertFits, HOSTILE, openSignedIn, PHONE, startBrowser, startService } from "./fixture.mjs";
 
 let service;
 let browser;
 before(async () => { service = await startService(); browser = await startBrowser(); });
 after(async () => { await browser?.close(); await service?.stop(); });
 
-const HOSTILE = `<img src=x onerror=alert(1)>"'&${"x".repeat(120)}`;
-const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-
-async function signedIn(token, options) {
-  const page = await openPage(browser, service, options);
-  await signIn(page, service, token);
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
-  return page;
-}
-
-async function assertFits(page, what) {
-  await assertAccessible(page, what);
-  assert.ok(await overflow(page) <= 0, `${what} is wider than the window`);
-}
+const signedIn = (token, options) => openSignedIn(browser, service, { token, ...options });
 
 test("an admin adds a person with a hostile name, changes the role and revokes", async () => {
   const page = await signedIn();

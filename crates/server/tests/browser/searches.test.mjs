@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { assertAccessible, openPage, PHONE, signIn, startBrowser, startService } from "./fixture.mjs";
+import { assertFits, HOSTILE, openSignedIn, PHONE, startBrowser, startService } from "./fixture.mjs";
 
 let service;
 let browser;
@@ -23,23 +23,11 @@ before(async () => {
 });
 after(async () => { await browser?.close(); await service?.stop(); receiver?.close(); });
 
-const HOSTILE = `<img src=x onerror=alert(1)>"'&${"x".repeat(120)}`;
 const QUERY = "q=robotics&country=Germany";
-const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 const url = (path) => `http://127.0.0.1:${receiver.address().port}${path}`;
 const makeKey = (name) => JSON.parse(service.run("keys", "create", "--name", name)).id;
 
-async function signedIn(token, options) {
-  const page = await openPage(browser, service, options);
-  await signIn(page, service, token);
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
-  return page;
-}
-
-async function assertFits(page, what) {
-  await assertAccessible(page, what);
-  assert.ok(await overflow(page) <= 0, `${what} is wider than the window`);
-}
+const signedIn = (token, options) => openSignedIn(browser, service, { token, ...options });
 
 // Loads a page again until it says something.
 async function reloadUntil(page, text) {

@@ -2,21 +2,14 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { askApi, assertAccessible, openPage, PHONE, signIn, startBrowser, startService } from "./fixture.mjs";
+import { askApi, assertAccessible, openSignedIn, overflow, PHONE, startBrowser, startService } from "./fixture.mjs";
 
 let service;
 let browser;
 before(async () => { service = await startService(); browser = await startBrowser(); });
 after(async () => { await browser?.close(); await service?.stop(); });
 
-const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-
-async function signedIn(options) {
-  const page = await openPage(browser, service, options);
-  await signIn(page, service);
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
-  return page;
-}
+const signedIn = (options) => openSignedIn(browser, service, options);
 
 for (const [name, options] of [
   ["a desk", {}],
