@@ -6,6 +6,7 @@
 #[allow(dead_code, reason = "not all of the classes is used here")]
 mod classes;
 mod corpus;
+mod updated;
 
 use std::error::Error;
 use std::fs;
@@ -13,8 +14,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use signaldex::query::Order;
-use signaldex::{Facet, Filter, Index, IndexBuilder, Query, Snapshot, sample};
+use signaldex::{Facet, IndexBuilder, Query, Snapshot, sample};
 
 use classes::Statistics;
 use corpus::Source;
@@ -30,9 +30,8 @@ const PANEL: [Facet; 4] = [
     Facet::Size,
 ];
 
-/// How many signals each commit writes again, and which.
+/// How many signals each commit writes again.
 const UPDATES: [usize; 2] = [12_000, 400];
-const UPDATED_ONE_IN: usize = 80;
 
 /// How often each query is asked; the fastest counts.
 const TURNS: usize = 9;
@@ -65,24 +64,8 @@ fn main() -> Result<()> {
         }
     };
     measure("new", &fresh);
-    update(&index, &fresh)?;
+    updated::write_again(&index, &fresh, UPDATES)?;
     measure("updated", &index.snapshot());
-    Ok(())
-}
-
-/// Writes some signals again, all over the index.
-fn update(index: &Index, fresh: &Snapshot) -> Result<()> {
-    let all = fresh.matches(&Filter::default(), sample::AS_OF, Order::NewestFirst);
-    let mut ids = all.ids().step_by(UPDATED_ONE_IN);
-    let mut writer = index.writer()?;
-    for updates in UPDATES {
-        for id in ids.by_ref().take(updates) {
-            let found = fresh.signal(id?)?.ok_or("a listed signal is there")?;
-            writer.upsert_signal(&found.signal)?;
-        }
-        writer.commit()?;
-        writer.wait_for_merges();
-    }
     Ok(())
 }
 

@@ -11,6 +11,8 @@ mod aggregates;
 mod classes;
 #[path = "../slow_shapes/shapes.rs"]
 mod shapes;
+#[path = "../updated/mod.rs"]
+mod updated;
 mod writes;
 
 use std::error::Error;
@@ -22,6 +24,7 @@ use signaldex::query::Order;
 use signaldex::{Facet, Filter, Index, IndexBuilder, Query, SignalId, Snapshot, sample};
 
 use classes::{Class, Statistics};
+use updated::UPDATED_ONE_IN;
 
 /// What can go wrong ends the bench.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -35,8 +38,6 @@ const UPDATED: &str = "updated";
 const COMMITTED: &str = "committed";
 /// How many signals each commit writes again: far more than the next, so that merging leaves them apart.
 const UPDATES: [usize; 2] = [1_200, 40];
-/// Which signals are written again, so that they are all over the index.
-const UPDATED_ONE_IN: usize = 80;
 /// Commits to the committed index; they leave four segments, each far larger than the next. Of each commit, some
 /// signals are new and others are written again.
 const COMMITS: usize = 118;
@@ -85,21 +86,7 @@ fn build_all(folder: &Path) -> Result<()> {
 /// Builds an index and writes some of its signals again.
 fn build_updated(folder: &Path) -> Result<()> {
     let index = writes::build(SIGNALS, IndexBuilder::in_directory(folder.join(UPDATED))?)?;
-    let fresh = index.snapshot();
-    let mut ids = fresh
-        .matches(&Filter::default(), sample::AS_OF, Order::NewestFirst)
-        .ids()
-        .step_by(UPDATED_ONE_IN);
-    let mut writer = index.writer()?;
-    for updates in UPDATES {
-        for id in ids.by_ref().take(updates) {
-            let found = fresh.signal(id?)?.ok_or("a listed signal is there")?;
-            writer.upsert_signal(&found.signal)?;
-        }
-        writer.commit()?;
-        writer.wait_for_merges();
-    }
-    Ok(())
+    updated::write_again(&index, &index.snapshot(), UPDATES)
 }
 
 /// Builds an index and makes many small commits. The new signals are copies with higher ids.

@@ -16,8 +16,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::ensure::ensure;
-use super::format::KindNumber;
-use super::format::OPTIONAL_KINDS;
+use super::format::{KindNumber, OPTIONAL_KINDS};
 use crate::encoding::code_counts::{are_sets_cheaper, count_in_block, count_in_sets};
 use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::posting::{BlockRows, PostingId, Postings};
