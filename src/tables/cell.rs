@@ -361,7 +361,9 @@ fn lower_bound<'t>(text: &'t str, options: &CellOptions) -> Option<&'t str> {
         return Some(number.trim_end());
     }
     let (lower, upper) = text.split_once(['-', '\u{2013}', '\u{2014}'])?;
-    is_number(upper.trim_start()).then_some(lower.trim_end())
+    let lower = lower.trim_end();
+    // `-0` has a sign and is no range.
+    (!lower.is_empty() && is_number(upper.trim_start())).then_some(lower)
 }
 
 fn not_expected(field_type: FieldType) -> CellFault {

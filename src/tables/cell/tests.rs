@@ -216,6 +216,16 @@ proptest::proptest! {
     }
 
     #[test]
+    fn what_is_a_number_is_not_read_as_a_range(text in " ?-?[0-9]{1,3}[.,' ]?[0-9]{0,3}\\+?") {
+        for decimal in [".", ","] {
+            let read = |given: &[(&str, &str)]| read_cell(FieldType::Employees, Cell::JsonString(&text), &options(given));
+            if let Ok(number) = read(&[("decimal", decimal)]) {
+                proptest::prop_assert_eq!(read(&[("decimal", decimal), ("employee-ranges", "lower")]), Ok(number));
+            }
+        }
+    }
+
+    #[test]
     fn a_number_means_the_same_however_it_is_grouped(number in 0..1_000_000_000_000_i64, separator in "[ '\u{a0}\u{202f}]", mark in 0..2usize) {
         let [other, decimal] = [[",", "."], [".", ","]][mark];
         for separator in [&*separator, other] {
