@@ -1,10 +1,12 @@
 //! Look-ups of single records, and scans of all.
 
+use std::hint::black_box;
 use std::ops::ControlFlow;
 
 use time::Date;
 
 use super::facets::{self, Facets};
+use super::live::SegmentHandle;
 use super::result_page::Page;
 use super::snapshot::{Found, Snapshot, found};
 use crate::Result;
@@ -45,10 +47,7 @@ impl Snapshot {
         mut visit: impl FnMut(&Signal<'_>, &str) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut buffer = Vec::new();
-        for (id, address) in page.addresses() {
-            let Some((live, row)) = self.live_row(id, address)? else {
-                continue;
-            };
+        for (live, row) in self.touched_rows(page)? {
             let company_name = live.segment.company_name(live.segment.company_of(row)?)?;
             let signal = live.segment.signal_in(row, &mut buffer)?;
             if visit(&signal, company_name).is_break() {
@@ -66,15 +65,33 @@ impl Snapshot {
         mut visit: impl FnMut(&SentItem<'_>) -> bool,
     ) -> Result<()> {
         let mut buffer = Vec::new();
-        for (id, address) in page.addresses() {
-            let Some((live, row)) = self.live_row(id, address)? else {
-                continue;
-            };
+        for (live, row) in self.touched_rows(page)? {
             if !visit(&live.segment.sent_item_in(row, &mut buffer)?) {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// The segments and rows of a page's signals, whose records are on their way into the processor's caches.
+    fn touched_rows(&self, page: &Page) -> Result<Vec<(&SegmentHandle, Row)>> {
+        let mut rows = Vec::with_capacity(page.len());
+        for (id, address) in page.addresses() {
+            rows.extend(self.live_row(id, address)?);
+        }
+        // In loops of their own, so that the processor waits for several rows at once.
+        let mut places = Vec::with_capacity(rows.len());
+        for (live, row) in &rows {
+            let offset = live.segment.record_start(row.index())?;
+            places.push((offset, live.segment.company_of(*row)?));
+        }
+        let mut touched = 0;
+        for ((live, _), (offset, company)) in rows.iter().zip(places) {
+            touched ^= live.segment.touch_record(offset, company)?;
+        }
+        // A use of the bytes, without which the compiler would not read them.
+        black_box(touched);
+        Ok(rows)
     }
 
     /// The values of the given facets with their counts. Each facet is counted without its own filter. The lists of

@@ -23,7 +23,6 @@ impl<'a> CompanyKeys<'a> {
     }
 
     /// The bytes of a company's slug.
-    #[cfg(feature = "json")]
     pub(crate) fn slug_bytes(&self, company: CompanyNumber) -> &'a [u8] {
         self.0.keys.bytes(company.index())
     }

@@ -386,6 +386,22 @@ impl Segment {
         item.map_err(|error| self.damaged(error))
     }
 
+    /// Reads a byte of each cache line in which a record and the names of its company begin. For the rows of a page the
+    /// processor then fetches them side by side, where reading the records waits for one after the other.
+    pub(crate) fn touch_record(&self, offset: u64, company: CompanyNumber) -> Result<u8> {
+        const LINE: usize = 64;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let records = self.checked_records()?.records;
+        let record = records.get(start..).unwrap_or_default();
+        let byte = |bytes: &[u8], at: usize| bytes.get(at).copied().unwrap_or_default();
+        let names = &self.checked(Part::CompanyNames)?.company_names;
+        Ok(byte(record, 0)
+            ^ byte(record, LINE)
+            ^ byte(record, 2 * LINE)
+            ^ byte(self.company_keys()?.slug_bytes(company), 0)
+            ^ byte(names.bytes_of(company.index()), 0))
+    }
+
     /// The stored record of a row.
     pub(super) fn stored_signal(&self, row: Row) -> Result<Stored<'_>> {
         let index = self.checked_records()?.signal_records.get(row.index());
@@ -426,7 +442,7 @@ impl Segment {
     }
 
     /// The offset of a record.
-    pub(super) fn record_start(&self, record: usize) -> Result<u64> {
+    pub(crate) fn record_start(&self, record: usize) -> Result<u64> {
         let views = self.checked_records()?;
         Ok(match record.checked_sub(self.row_count() as usize) {
             None => views.signal_records.get(record),
