@@ -31,6 +31,7 @@ mod series_store;
 mod tables;
 mod turn;
 mod usage_store;
+mod webhook_changes;
 mod webhook_queue;
 mod webhook_store;
 mod writer;
@@ -61,8 +62,9 @@ pub(crate) use replay_store::{NewReplay, StoredReplay};
 pub(crate) use search_pages::SearchesWanted;
 pub(crate) use series_store::{SeriesFigures, SeriesLine, SeriesStep};
 pub(crate) use usage_store::KeyUsage;
+pub(crate) use webhook_changes::ChangedSearch;
 pub(crate) use webhook_queue::{
-    BatchIds, DueSearch, DueWork, FeedMove, NewBatch, StoredBatch, TurnEnd, WatchedSearch,
+    BatchIds, DueSearch, DueWork, FeedMove, NewBatch, StoredBatch, TurnEnd,
 };
 pub(crate) use writer::ChargeWriter;
 

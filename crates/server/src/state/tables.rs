@@ -10,7 +10,7 @@
 ///
 /// The first position of a saved search is null until a service has seen it. `webhooks.due_at` is in milliseconds since
 /// 1970, and null while nothing follows, as is `quota_alerts.due_at`; `batch` has the ids of a batch as JSON, and `answers` whether the last attempt
-/// was accepted. `webhook_changes` counts what makes the deliverer read the searches again. In `series` and
+/// was accepted. `webhook_changes` has the changes that deliverers follow. In `series` and
 /// `key_series`, `step` is the length of a step in minutes, `start` its first minute since 1970, and `times` a
 /// [`TimeHistogram`](crate::time_histogram::TimeHistogram) of the successes; `series` has the sums over all keys,
 /// requests without a valid one included. `quota_alerts.quota` is the one that was reached: an alert is due again once
@@ -218,15 +218,18 @@ pub(super) const TABLES: &str = "
     CREATE INDEX webhook_attempts_by_search ON webhook_attempts (search, at);
     CREATE TABLE webhook_feed (position TEXT NOT NULL) STRICT;
     CREATE TABLE webhook_lease (holder TEXT NOT NULL, until INTEGER NOT NULL) STRICT;
-    CREATE TABLE webhook_changes (count INTEGER NOT NULL) STRICT;
-    INSERT INTO webhook_changes VALUES (0);
+    CREATE TABLE webhook_changes (number INTEGER PRIMARY KEY, search INTEGER NOT NULL) STRICT;
+    CREATE TRIGGER webhook_changes_kept AFTER INSERT ON webhook_changes BEGIN
+        DELETE FROM webhook_changes WHERE number <= new.number - 10000;
+    END;
     CREATE TRIGGER webhook_added AFTER INSERT ON webhooks BEGIN
-        UPDATE webhook_changes SET count = count + 1;
+        INSERT INTO webhook_changes (search) VALUES (new.search);
     END;
     CREATE TRIGGER webhook_deleted AFTER DELETE ON webhooks BEGIN
-        UPDATE webhook_changes SET count = count + 1;
+        INSERT INTO webhook_changes (search) VALUES (old.search);
     END;
-    CREATE TRIGGER webhook_search_edited AFTER UPDATE OF query, removals ON saved_searches BEGIN
-        UPDATE webhook_changes SET count = count + 1;
+    CREATE TRIGGER webhook_search_edited AFTER UPDATE OF query, removals ON saved_searches
+        WHEN old.query <> new.query OR old.removals <> new.removals BEGIN
+        INSERT INTO webhook_changes (search) SELECT search FROM webhooks WHERE search = new.number;
     END;
 ";

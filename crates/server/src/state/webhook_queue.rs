@@ -9,13 +9,13 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use time::UtcDateTime;
 
+use super::webhook_changes::last_change;
 use super::webhook_store::{feed_position, log_attempt};
 use super::{ChargeError, State, StateError, search_store};
 use crate::corpus::FeedPosition;
 use crate::instants::milliseconds;
 use crate::saved_searches::SearchRecord;
 use crate::webhooks::{DeliveryAttempt, SearchStatus, WebhookSecret};
-use signaldex::Filter;
 
 /// The ids of the matches and of the removed signals of a batch, in the order of the feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,13 +83,6 @@ pub(crate) enum TurnEnd {
     },
     /// It does not go on by itself.
     Stopped(SearchStatus),
-}
-
-/// A search that a commit may match.
-pub(crate) struct WatchedSearch {
-    pub(crate) number: i64,
-    pub(crate) filter: Filter,
-    pub(crate) removals: bool,
 }
 
 /// What the position of the feed is moved by.
@@ -164,30 +157,6 @@ impl State {
         })
     }
 
-    /// A number that grows when a search with a webhook is saved, edited or deleted; 0 before the first.
-    pub(crate) fn webhook_changes(&self) -> Result<i64, StateError> {
-        self.with(|connection| Ok(changes(connection)?))
-    }
-
-    /// Every search with a webhook, with the number of [`webhook_changes`](Self::webhook_changes) that this is as of.
-    pub(crate) fn watched_searches(&self) -> Result<(i64, Vec<WatchedSearch>), StateError> {
-        self.with(|connection| {
-            let change = connection.unchecked_transaction()?;
-            let number = changes(&change)?;
-            let sql = "SELECT search, query, removals FROM webhooks JOIN saved_searches ON number = search";
-            let mut statement = change.prepare_cached(sql)?;
-            let searches = statement.query_map([], |row| {
-                Ok(WatchedSearch {
-                    number: row.get(0)?,
-                    filter: search_store::parsed(row, 1)?,
-                    removals: row.get(2)?,
-                })
-            })?;
-            let searches = searches.collect::<rusqlite::Result<_>>()?;
-            Ok((number, searches))
-        })
-    }
-
     /// The position of the feed, and whether any search is current there.
     pub(crate) fn webhook_feed(&self) -> Result<(Option<String>, bool), StateError> {
         self.with(|connection| {
@@ -202,7 +171,7 @@ impl State {
         self.with(|connection| {
             let change = self.begin(connection)?;
             let position = feed_position(&change)?;
-            if changes(&change)? != by.changes || position.as_deref() != by.from {
+            if last_change(&change)? != by.changes || position.as_deref() != by.from {
                 return Ok(false);
             }
             if by.matched.is_none() && has_current(&change)? {
@@ -424,9 +393,4 @@ fn secrets(
     });
     let secrets = secrets.optional()?.into_iter().flatten().flatten();
     Ok(secrets.map(WebhookSecret::of_stored).collect())
-}
-
-fn changes(connection: &Connection) -> rusqlite::Result<i64> {
-    let mut statement = connection.prepare_cached("SELECT count FROM webhook_changes")?;
-    statement.query_row([], |row| row.get(0))
 }

@@ -95,7 +95,7 @@ impl Deliverer {
             holder: random_text::<12>()?,
             held_until: Mutex::new(0),
             slots: Mutex::new(AttemptSlots::new(options.concurrency)),
-            watched: Mutex::new(WatchedSearches::none()),
+            watched: Mutex::new(WatchedSearches::default()),
             error: LoggedError::of("webhooks are not delivered"),
             freed: Notify::new(),
         })))
@@ -147,14 +147,14 @@ impl Deliverer {
         Ok(found)
     }
 
-    /// Reads the searches again if they have changed. Returns whether there are any: without one, nothing is written.
+    /// Follows the changes of the searches. Returns whether there are any: without one, nothing is written.
     fn watch(&self) -> Result<bool, String> {
         let changes = self.service.state.webhook_changes().map_err(shown)?;
         let mut watched = lock(&self.watched);
         if watched.changes != changes {
             let (snapshot, today) = (self.index.snapshot(), self.service.today());
-            let read = WatchedSearches::read(&self.service.state, &snapshot, today);
-            *watched = read.map_err(shown)?.map_err(shown)?;
+            let followed = watched.follow(&self.service.state, &snapshot, today);
+            followed.map_err(shown)?.map_err(shown)?;
         }
         Ok(!watched.is_empty())
     }

@@ -99,3 +99,32 @@ async fn a_commit_of_one_signal_is_queued_for_a_hundred_thousand_searches() {
         println!("queued in {:?}", started.elapsed());
     }
 }
+
+#[tokio::test]
+#[ignore = "prints what following one change after another takes; run it with --release"]
+async fn a_thousand_changes_are_followed_beside_many_searches() {
+    for others in [1, 20_000] {
+        let world = World::new().await;
+        world.search(key(), "q=acme", |_| {});
+        let mut process = world.process();
+        process.settle().await;
+        copy(&world, others, "q=acme+nothing", 1, true);
+        process.deliverer.watch().expect("the searches");
+        let (before, started) = (resident_kib(), Instant::now());
+        for number in 0..1_000 {
+            let name = format!("hook {number}");
+            world.search(key(), "q=acme+hires", |new| new.settings.name = name);
+            process.deliverer.step(&mut process.turns).await;
+        }
+        let (after, took) = (resident_kib(), started.elapsed() / 1_000);
+        println!("{others} others: {before} KiB, then {after}; {took:?} a change");
+    }
+}
+
+/// The memory of this process that is resident.
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let line = status.lines().find(|line| line.starts_with("VmRSS"));
+    let value = line.and_then(|line| line.split_whitespace().nth(1));
+    value.expect("a value").parse().expect("a number")
+}
