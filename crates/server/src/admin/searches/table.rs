@@ -55,22 +55,18 @@ impl SearchTable {
         let state = &admin.0.service.0.state;
         let status = SearchStatus::parse(wanted.value("status"));
         let key = wanted.value("key");
-        let mut found = state.search_page(&SearchesWanted {
+        let found = state.search_page(&SearchesWanted {
             key,
             status,
             find: wanted.value("find"),
             before: wanted.value("before"),
-            // One more tells whether there is a further page.
-            rows: PAGE_ROWS as u64 + 1,
+            rows: PAGE_ROWS,
         })?;
-        let are_more = found.len() > PAGE_ROWS;
-        found.truncate(PAGE_ROWS);
-        let last = found.last().filter(|_| are_more);
         let all = state.search_count(key)?;
         Ok(SearchTable {
-            older: last.map(|last| link(wanted, Some(&last.id))),
+            older: found.are_more.then(|| link(wanted, Some(&found.last))),
             newest: (!wanted.value("before").is_empty()).then(|| link(wanted, None)),
-            rows: rows(admin, found)?,
+            rows: rows(admin, found.searches)?,
             statuses: SearchStatus::ALL
                 .map(|known| SelectOption {
                     value: known.as_str().to_owned(),

@@ -27,10 +27,8 @@ fn save(state: &State, key: &str, name: &str, has_webhook: bool) -> String {
 
 fn names(state: &State, wanted: &SearchesWanted<'_>) -> Vec<String> {
     let found = state.search_page(wanted).expect("the state");
-    found
-        .into_iter()
-        .map(|search| search.settings.name)
-        .collect()
+    let found = found.searches.into_iter();
+    found.map(|search| search.settings.name).collect()
 }
 
 #[test]
@@ -62,6 +60,42 @@ fn pages_are_newest_first_and_go_on_after_the_last() {
 }
 
 #[test]
+fn a_page_looks_through_a_bounded_number_of_bytes_and_the_next_goes_on() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = State::open(directory.path().join("state.db")).expect("a state");
+    let key = state
+        .create_key(&NewKey::named("Acme"))
+        .expect("a key")
+        .0
+        .id;
+    let ids: Vec<String> = (0..10)
+        .map(|number| save(&state, &key, &format!("search {number}"), true))
+        .collect();
+    let page = |before: &str, find: &str| {
+        let wanted = SearchesWanted {
+            before,
+            find,
+            ..ALL
+        };
+        state.search_page_within(&wanted, 200).expect("the state")
+    };
+    let (mut before, mut found, mut pages) = (String::new(), Vec::new(), 0);
+    // Each page begins after the last search that the one before has looked at.
+    loop {
+        let page = page(&before, "SEARCH 3");
+        found.extend(page.searches.into_iter().map(|search| search.id));
+        (before, pages) = (page.last, pages + 1);
+        if !page.are_more {
+            break;
+        }
+    }
+    assert_eq!(found, [ids[3].clone()]);
+    assert!(pages > 2, "{pages}");
+    let unbounded = page("", "");
+    assert!(unbounded.searches.len() == 10 && !unbounded.are_more);
+}
+
+#[test]
 fn each_status_finds_what_a_search_is_shown_with() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = State::open(directory.path().join("state.db")).expect("a state");
@@ -90,7 +124,7 @@ fn each_status_finds_what_a_search_is_shown_with() {
         }
     }
     state.revoke_key(&keys[2]).expect("revoked");
-    let all = state.search_page(&ALL).expect("the state");
+    let all = state.search_page(&ALL).expect("the state").searches;
     assert_eq!(all.len(), 24);
     for status in SearchStatus::ALL {
         let wanted = SearchesWanted {
@@ -100,7 +134,7 @@ fn each_status_finds_what_a_search_is_shown_with() {
         let mut expected = all.clone();
         expected.retain(|search| search.status == status);
         assert_eq!(
-            state.search_page(&wanted).expect("the state"),
+            state.search_page(&wanted).expect("the state").searches,
             expected,
             "{status}"
         );
