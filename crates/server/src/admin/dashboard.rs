@@ -3,8 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use super::session::Sessions;
 use crate::service::Service;
+
+/// Tests of webhooks under way: each has a thread for blocking work until the receiver answers or 15 seconds have passed.
+const WEBHOOK_TESTS_MAX: usize = 2;
 
 /// Settings of the dashboard.
 #[derive(Clone, Debug)]
@@ -34,6 +39,8 @@ pub(super) struct Dashboard {
     pub(super) service: Service,
     pub(super) settings: AdminSettings,
     pub(super) sessions: Sessions,
+    /// One permit for each test of a webhook under way.
+    pub(super) webhook_tests: Semaphore,
 }
 
 impl Admin {
@@ -44,6 +51,7 @@ impl Admin {
             sessions: Sessions::new(settings.session_time),
             service,
             settings,
+            webhook_tests: Semaphore::new(WEBHOOK_TESTS_MAX),
         }))
     }
 }

@@ -76,6 +76,8 @@ pub(super) struct SearchForms {
     pub(super) overlap: OverlapField,
     /// What a webhook has answered to a test.
     pub(super) tested: Option<TestedWebhook>,
+    /// Whether no test was sent, because as many as may be are under way.
+    pub(super) not_tested: bool,
     /// Why it was not resumed; empty if nothing is wrong.
     pub(super) not_resumed: String,
     /// What was skipped, in words; empty if nothing was.
@@ -97,6 +99,7 @@ impl SearchForms {
             is_saved: false,
             overlap: OverlapField::of(OVERLAP),
             tested: None,
+            not_tested: false,
             not_resumed: String::new(),
             skipped: String::new(),
         }

@@ -82,10 +82,13 @@ pub(in crate::admin) fn rotate(admin: &Admin, visit: &Visit) -> PageResult {
     to_search(visit, &search.id, Some(secret))
 }
 
-/// Sends an event that tries the webhook, and shows what it answers. It has a thread for blocking work until then, at most
-/// some 16 seconds.
+/// Sends an event that tries the webhook, and shows what it answers. Two are under way at most: a receiver that does not
+/// answer takes a thread for blocking work for 15 seconds.
 pub(in crate::admin) fn test(admin: &Admin, visit: &Visit) -> PageResult {
     let id = visit.form.value("id");
+    let Ok(_permit) = admin.0.webhook_tests.try_acquire() else {
+        return refuse_test(admin, visit);
+    };
     let state = &admin.0.service.0.state;
     let sending = send_test(state, id, rules(admin));
     let answer = Handle::current().block_on(sending)?;
@@ -98,6 +101,23 @@ pub(in crate::admin) fn test(admin: &Admin, visit: &Visit) -> PageResult {
         ..SearchForms::of(&search)
     };
     render(admin, visit, StatusCode::OK, (&search, forms))
+}
+
+/// The page that tells to wait for other tests.
+fn refuse_test(admin: &Admin, visit: &Visit) -> PageResult {
+    let Some(search) = find(admin, visit.form.value("id"))? else {
+        return not_found(visit);
+    };
+    let forms = SearchForms {
+        not_tested: true,
+        ..SearchForms::of(&search)
+    };
+    render(
+        admin,
+        visit,
+        StatusCode::TOO_MANY_REQUESTS,
+        (&search, forms),
+    )
 }
 
 impl TestedWebhook {
