@@ -17,6 +17,7 @@ pub(crate) mod packed_numbers;
 pub(crate) mod pairs;
 pub(crate) mod posting;
 pub(crate) mod row;
+pub(crate) mod row_bits;
 pub(crate) mod rows_by_code;
 pub(crate) mod symbols;
 pub(crate) mod tokens;

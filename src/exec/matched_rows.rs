@@ -7,6 +7,7 @@ use super::live::{LiveSegment, Request};
 use super::observer::{Observer, Run, Strategy};
 use crate::Result;
 use crate::encoding::row::Row;
+use crate::encoding::row_bits::RowBits;
 use crate::kernels::bits;
 use crate::kernels::block::BlockBits;
 use crate::plan::PlanStorage;
@@ -87,6 +88,18 @@ impl MatchedRows {
             _ => {
                 let offsets = BlockMatches::List(vec![row.offset()]);
                 self.blocks.push((row.block(), offsets));
+            }
+        }
+    }
+
+    /// Adds the matches to a set of rows.
+    pub(crate) fn add_to(&self, set: &mut RowBits) {
+        for (block, rows) in &self.blocks {
+            match rows {
+                BlockMatches::List(offsets) => set.insert(*block, offsets),
+                BlockMatches::Bits { first_word, words } => {
+                    set.insert_words(*block, *first_word, words);
+                }
             }
         }
     }

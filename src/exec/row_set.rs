@@ -1,13 +1,11 @@
-//! The matches of a segment as a bitmap, and whether a stored set has a live row.
-
-use roaring::RoaringBitmap;
+//! The matches of a segment as a set of rows, and whether a stored set has a live row.
 
 use super::live::{LiveSegment, Request};
 use super::observer::Unobserved;
 use super::operand::rows_of;
 use crate::Result;
 use crate::encoding::posting::BlockRows;
-use crate::encoding::row::Row;
+use crate::encoding::row_bits::RowBits;
 use crate::plan::Source;
 
 impl LiveSegment<'_> {
@@ -16,16 +14,10 @@ impl LiveSegment<'_> {
     /// # Errors
     /// A part of the segment that the request needs is damaged.
     ///
-    /// Cost: that of a count without stored counts, and some nanoseconds per match.
-    pub(crate) fn add_matches_to(
-        self,
-        request: &Request<'_>,
-        rows: &mut RoaringBitmap,
-    ) -> Result<()> {
+    /// Cost: that of a count without stored counts, and copying the set of each block.
+    pub(crate) fn add_matches_to(self, request: &Request<'_>, rows: &mut RowBits) -> Result<()> {
         let (matched, ()) = self.matched_rows::<Unobserved>(request)?;
-        matched.for_each_block(|block, offsets| {
-            rows.extend(offsets.iter().map(|&offset| Row::of(block, offset).0));
-        });
+        matched.add_to(rows);
         Ok(())
     }
 

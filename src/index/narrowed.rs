@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use roaring::RoaringBitmap;
 use time::Date;
 
 use super::Index;
@@ -17,7 +16,8 @@ use super::narrowings::{KnownDeletions, NarrowedSnapshot, NarrowingKey};
 use super::snapshot::Snapshot;
 use crate::Result;
 use crate::digest::Digest;
-use crate::encoding::row::Row;
+use crate::encoding::row::{CompanyNumber, Row};
+use crate::encoding::row_bits::RowBits;
 use crate::plan::{Cost, cost};
 use crate::query::{Filter, KeyFilter};
 use crate::segment::{Deleted, Segment};
@@ -142,13 +142,16 @@ fn narrow(
         Some((stored, narrowed)) if has_same_rows(&stored, &handle.deleted) => narrowed,
         // Commits only delete rows of a segment, so what was hidden stays so.
         Some((stored, narrowed)) if stored.rows().is_subset(handle.deleted.rows()) => {
-            let hidden = narrowed.rows() | handle.deleted.rows();
-            Arc::new(hiding(&handle.segment, hidden)?)
+            let row_count = handle.segment.row_count();
+            let mut visible = narrowed.row_bits(row_count);
+            visible.invert();
+            visible.subtract(&handle.deleted.row_bits(row_count));
+            Arc::new(showing(&handle.segment, visible)?)
         }
-        _ => Arc::new(hiding(
-            &handle.segment,
-            hidden_rows(snapshot, handle, filter, today)?,
-        )?),
+        _ => {
+            let visible = visible_rows(snapshot, handle, filter, today)?;
+            Arc::new(showing(&handle.segment, visible)?)
+        }
     };
     Ok(SegmentHandle {
         deleted,
@@ -176,49 +179,47 @@ fn has_same_rows(one: &Arc<Deleted>, other: &Arc<Deleted>) -> bool {
     Arc::ptr_eq(one, other) || one.rows() == other.rows()
 }
 
-/// The rows of a segment that are deleted, or that a filter does not select.
-fn hidden_rows(
+/// The rows of a segment that are not deleted and that a filter selects.
+fn visible_rows(
     snapshot: &Snapshot,
     handle: &SegmentHandle,
     filter: &KeyFilter,
     today: Date,
-) -> Result<RoaringBitmap> {
-    let add_matches = |filters: &[Filter], rows: &mut RoaringBitmap| {
+) -> Result<RowBits> {
+    let row_count = handle.segment.row_count();
+    let add_matches = |filters: &[Filter], rows: &mut RowBits| {
         filters.iter().try_for_each(|filter| {
             let request = snapshot.request(filter, today);
             handle.live().add_matches_to(&request, rows)
         })
     };
     // Only live rows are matched, so deleted ones stay hidden whatever the filters say.
-    let mut hidden = RoaringBitmap::new();
-    hidden.insert_range(0..handle.segment.row_count());
-    let mut selected = RoaringBitmap::new();
+    let mut visible = RowBits::none(row_count);
     if filter.filters().is_empty() {
-        selected = &hidden - handle.deleted.rows();
+        visible = handle.deleted.row_bits(row_count);
+        visible.invert();
     }
-    add_matches(filter.filters(), &mut selected)?;
+    add_matches(filter.filters(), &mut visible)?;
     // An exception wins over every filter, so the order of filters does not matter.
-    let mut excepted = RoaringBitmap::new();
+    let mut excepted = RowBits::none(row_count);
     add_matches(filter.exceptions(), &mut excepted)?;
-    hidden -= selected - excepted;
-    Ok(hidden)
+    visible.subtract(&excepted);
+    Ok(visible)
 }
 
-/// The deletions of a segment that hide rows, and the companies without any other row of it.
+/// The deletions of a segment of which some rows are visible, and the companies without any of these.
 ///
 /// Where a company has rows, the segment has its current record, so those of one segment decide for it.
-fn hiding(segment: &Segment, hidden: RoaringBitmap) -> Result<Deleted> {
+fn showing(segment: &Segment, visible: RowBits) -> Result<Deleted> {
+    let companies = segment.company_column()?;
     let mut has_row = vec![false; segment.company_count() as usize];
-    let mut start = 0;
-    // Invariant: the companies of all rows before `start` that are not hidden are noted.
-    for end in hidden.iter().chain([segment.row_count()]) {
-        for row in start..end {
-            has_row[segment.company_of(Row(row))?.index()] = true;
+    visible.for_each_block(|block, offsets| {
+        for &offset in offsets {
+            let company = companies.get(Row::of(block, offset));
+            has_row[CompanyNumber::of_code(company).index()] = true;
         }
-        start = end + 1;
-    }
-    let companies = (0..).zip(&has_row);
-    let without = companies.filter(|&(_, &has_row)| !has_row);
-    let companies = without.map(|(company, _)| company).collect();
-    Ok(Deleted::hiding(hidden, companies, segment.row_count()))
+    });
+    let without = (0..).zip(&has_row).filter(|&(_, &has_row)| !has_row);
+    let without = without.map(|(company, _)| company).collect();
+    Ok(Deleted::showing(visible, without))
 }

@@ -17,6 +17,7 @@ use super::Segment;
 use super::deleted_tally::DeletedTally;
 use crate::encoding::posting::{Optimize, Posting, PostingId, PostingSections, dense_bits};
 use crate::encoding::row::{CompanyNumber, Row};
+use crate::encoding::row_bits::RowBits;
 use crate::kernels::block::{BlockBits, block_count};
 use crate::{Error, Result};
 
@@ -38,6 +39,8 @@ enum DeletedRows {
 #[derive(Debug, Default)]
 pub(crate) struct Deleted {
     rows: RoaringBitmap,
+    /// How many these are: a plan asks several times.
+    row_count: u64,
     companies: RoaringBitmap,
     /// The same rows as a posting, for executions.
     shape: DeletedRows,
@@ -52,31 +55,43 @@ pub(crate) struct Deleted {
 impl Deleted {
     /// Creates the deletions of a segment with `row_count` rows.
     pub(crate) fn new(rows: RoaringBitmap, companies: RoaringBitmap, row_count: u32) -> Deleted {
-        let shape = DeletedRows::of(&rows, row_count);
         Deleted {
+            shape: DeletedRows::of(&rows, row_count),
+            ..Deleted::of(rows, companies)
+        }
+    }
+
+    /// Rows and companies, still without the rows as a posting.
+    fn of(rows: RoaringBitmap, companies: RoaringBitmap) -> Deleted {
+        Deleted {
+            row_count: rows.len(),
             rows,
             companies,
-            shape,
+            shape: DeletedRows::default(),
             live: None,
             tally: OnceLock::new(),
             by_day: OnceLock::new(),
         }
     }
 
-    /// The deletions of a segment with everything that a key does not see. Where that leaves few rows, they are listed.
-    pub(crate) fn hiding(rows: RoaringBitmap, companies: RoaringBitmap, row_count: u32) -> Deleted {
-        let left = u64::from(row_count) - rows.len();
-        let live = (left * LISTED_SHARE_MIN <= u64::from(row_count)).then(|| {
-            let ends = rows.iter().chain([row_count]);
-            let starts = [0].into_iter().chain(rows.iter().map(|row| row + 1));
-            starts
-                .zip(ends)
-                .flat_map(|(start, end)| start..end)
-                .collect()
+    /// The deletions of a segment of which a key sees some rows and companies. Where it sees few rows, they are listed.
+    pub(crate) fn showing(visible: RowBits, companies: RoaringBitmap) -> Deleted {
+        let row_count = visible.row_count();
+        let is_listed = visible.len() * LISTED_SHARE_MIN <= u64::from(row_count);
+        let live = is_listed.then(|| {
+            let mut rows = Vec::new();
+            visible.for_each_block(|block, offsets| {
+                rows.extend(offsets.iter().map(|&offset| Row::of(block, offset).0));
+            });
+            rows
         });
+        let mut hidden = visible;
+        hidden.invert();
+        let rows = bitmap(hidden.blocks());
         Deleted {
+            shape: DeletedRows::of_bits(hidden, &rows),
             live,
-            ..Deleted::new(rows, companies, row_count)
+            ..Deleted::of(rows, companies)
         }
     }
 
@@ -157,7 +172,7 @@ impl Deleted {
 
     /// The number of rows.
     pub(crate) fn row_count(&self) -> u64 {
-        self.rows.len()
+        self.row_count
     }
 
     /// Whether a row is deleted.
@@ -177,6 +192,14 @@ impl Deleted {
             DeletedRows::Bits(bitsets) => Posting::Dense(bitsets),
         };
         (!self.rows.is_empty()).then(posting)
+    }
+
+    /// The rows, of a segment with `row_count` rows, as bits.
+    pub(crate) fn row_bits(&self, row_count: u32) -> RowBits {
+        match &self.shape {
+            DeletedRows::Bits(bitsets) => RowBits::of_blocks(bitsets.clone(), row_count),
+            DeletedRows::Listed(_) => RowBits::of(self.rows.iter().map(Row), row_count),
+        }
     }
 
     /// The rows.
@@ -221,7 +244,7 @@ impl Deleted {
 
 impl DeletedRows {
     fn of(rows: &RoaringBitmap, row_count: u32) -> DeletedRows {
-        if rows.len() < BITS_MIN * u64::from(block_count(row_count)) {
+        if is_listed(rows, row_count) {
             let mut sections = PostingSections::default();
             let rows: Vec<u32> = rows.iter().collect();
             sections.push(&rows, row_count, Optimize::Time);
@@ -229,6 +252,31 @@ impl DeletedRows {
         }
         DeletedRows::Bits(dense_bits(rows.iter().map(Row), row_count))
     }
+
+    /// The same of rows that are bits already.
+    fn of_bits(bits: RowBits, rows: &RoaringBitmap) -> DeletedRows {
+        if is_listed(rows, bits.row_count()) {
+            return DeletedRows::of(rows, bits.row_count());
+        }
+        DeletedRows::Bits(bits.into_blocks())
+    }
+}
+
+fn is_listed(rows: &RoaringBitmap, row_count: u32) -> bool {
+    rows.len() < BITS_MIN * u64::from(block_count(row_count))
+}
+
+/// The rows of bitsets, by block.
+fn bitmap(blocks: &[BlockBits]) -> RoaringBitmap {
+    let mut rows = RoaringBitmap::new();
+    let mut bytes = [0; size_of::<BlockBits>()];
+    for (block, bits) in (0..).zip(blocks) {
+        for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(bits) {
+            *bytes = word.to_le_bytes();
+        }
+        rows |= RoaringBitmap::from_lsb0_bytes(Row::of(block, 0).0, &bytes);
+    }
+    rows
 }
 
 impl Default for DeletedRows {
