@@ -31,7 +31,7 @@ pub(crate) struct SearchPage {
 }
 
 /// Bytes of texts that a page looks through. Beyond them it ends early, so that 100,000 long queries do not hold it up.
-const TEXT_BYTES_MAX: usize = 64 << 20;
+const TEXT_BYTES_MAX: usize = 48 << 20;
 /// The texts that are looked through: the id, the name, the query and the URL.
 const TEXTS: usize = 4;
 
@@ -79,7 +79,7 @@ impl State {
     /// A page of saved searches, newest first.
     ///
     /// Cost: the rows of the page, and, where few have the text or the status, one pass over the searches: at most
-    /// 64 MiB of their texts.
+    /// 48 MiB of their texts.
     pub(crate) fn search_page(
         &self,
         wanted: &SearchesWanted<'_>,
