@@ -52,6 +52,16 @@ impl Copies {
         self.known.extend(ids);
     }
 
+    /// Whether each copy that has begun is refused as one under another filter.
+    pub(super) fn are_refused_by(&self, snapshot: &Snapshot) -> bool {
+        let begun = self.followers.iter();
+        let mut begun = begun.filter(|follower| follower.position != Position::START);
+        begun.all(|follower| {
+            let changes = snapshot.changes(&follower.filter, TODAY, &follower.position);
+            matches!(changes, Err(PositionError::OtherKeyFilter))
+        })
+    }
+
     /// Lets some copies or all follow to a snapshot, by batches of random size, and compares those that
     /// are whole with a scan.
     pub(super) fn follow(

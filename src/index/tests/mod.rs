@@ -12,6 +12,7 @@ mod identity;
 mod merges;
 mod model;
 mod narrowed;
+mod narrowed_copies;
 mod orders;
 mod overwritten;
 mod random_index;

@@ -20,10 +20,10 @@ const QUESTIONS: u64 = 2_000;
 /// Percentage of commits after which the filter is another one.
 const EDITS: u64 = 25;
 
-const WHOLE: &str = "a whole index";
+pub(super) const WHOLE: &str = "a whole index";
 
 /// Random filters and exceptions; mostly some signals are left.
-fn random_key(random: &mut Random) -> KeyFilter {
+pub(super) fn random_key(random: &mut Random) -> KeyFilter {
     loop {
         let mut list = |percent| {
             let several = if random.chance(percent) {
@@ -45,7 +45,7 @@ fn random_key(random: &mut Random) -> KeyFilter {
 }
 
 /// What a key sees, by definition.
-fn visible(model: &Model, key: &KeyFilter) -> Model {
+pub(super) fn visible(model: &Model, key: &KeyFilter) -> Model {
     let signals = model.signals.iter();
     let signals = signals
         .filter(|(_, signal)| key.matches(signal, &model.companies[&*signal.company_slug], TODAY));
@@ -166,7 +166,7 @@ fn each_answer_is_that_of_an_index_of_what_is_visible() {
         let mut random = Random::new(seed);
         let mut changing = RandomIndex::new(&mut random);
         let mut key = random_key(&mut random);
-        let budget = [0, 3_000, u64::MAX];
+        let budget = [0, 24_000, u64::MAX];
         changing.index.keep_narrowed_bytes(*random.pick(&budget));
         let mut copies = Copies::default();
         let mut commits = Vec::new();
