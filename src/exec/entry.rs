@@ -4,6 +4,7 @@
 //! the results of several.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::eager::{EagerMatches, Evaluated, bind_all};
 use super::executed_matches::ExecutedMatches;
@@ -22,6 +23,7 @@ use crate::encoding::posting::Posting;
 use crate::encoding::row::Row;
 use crate::plan::{Access, PhraseStep, Plan, PlanRequest, PlanStorage, Strategies};
 use crate::query::{Facet, IdOrder};
+use crate::segment::VisibleValues;
 
 impl<'a> LiveSegment<'a> {
     /// Plans a request for `wanted` matches, or all; as [`Plan::new_in`].
@@ -208,6 +210,12 @@ impl<'a> LiveSegment<'a> {
         if plan.no_match.is_some() {
             return Ok(vec![FacetTally::new(); facets.len()]);
         }
+        if plan.is_everything()
+            && request.strategies.stored_facets
+            && let Some(kept) = self.deleted.visible_values()
+        {
+            return self.visible_facets(plan, request, facets, kept);
+        }
         // Listed rows are counted directly, without forming the candidates of each block.
         if let Some(companies) = plan.only_companies() {
             return facets::tally_companies(self, &companies, facets);
@@ -218,6 +226,37 @@ impl<'a> LiveSegment<'a> {
         if let Some(tallies) = stored_facets::tally(self, plan, request.strategies, facets)? {
             return Ok(tallies);
         }
+        self.count_facets(plan, request, facets)
+    }
+
+    /// The counts of facets among all rows that a key with a filter sees, which are counted once.
+    fn visible_facets(
+        self,
+        plan: &Plan<'_>,
+        request: &Request<'_>,
+        facets: &[Facet],
+        kept: &OnceLock<VisibleValues>,
+    ) -> Result<Vec<FacetTally>> {
+        let known = match kept.get() {
+            Some(known) => known,
+            None => {
+                let counted = self.count_facets(plan, request, &Facet::ALL)?;
+                let counted = counted.into_iter().map(FacetTally::into_boxed_slice);
+                // Another thread may have counted the same meanwhile.
+                kept.get_or_init(|| counted.collect())
+            }
+        };
+        let of = |facet: &Facet| FacetTally::from_slice(&known[*facet as usize]);
+        Ok(facets.iter().map(of).collect())
+    }
+
+    /// Counts the values of facets among the matches of a plan by going through these.
+    fn count_facets(
+        self,
+        plan: &Plan<'_>,
+        request: &Request<'_>,
+        facets: &[Facet],
+    ) -> Result<Vec<FacetTally>> {
         let mut execution = Execution::<Unobserved>::unbound(self, request.strategies);
         execution.bind(self, plan, &self.rows())?;
         facets::tally(execution, facets)

@@ -19,8 +19,8 @@ use crate::segment::{Deleted, Segment};
 /// Bytes that are kept by default.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// Bytes counted for each segment and filter, beside its rows.
-const ENTRY_BYTES: u64 = 1_024;
+/// Bytes counted for each segment and filter, beside its rows: mostly the counts of values.
+const ENTRY_BYTES: u64 = 8_192;
 
 /// What hidden rows depend on: the filter, and the day if it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

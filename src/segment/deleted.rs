@@ -50,7 +50,12 @@ pub(crate) struct Deleted {
     tally: OnceLock<Option<DeletedTally>>,
     /// By code: the rows of each day, computed on demand.
     by_day: OnceLock<Box<[u32]>>,
+    /// The counts of values among all other rows, if a key's filter hides these.
+    visible_values: Option<OnceLock<VisibleValues>>,
 }
+
+/// By index of a facet: its values with visible rows, ascending, each with the number of these rows.
+pub(crate) type VisibleValues = Box<[Box<[(u32, u64)]>]>;
 
 impl Deleted {
     /// Creates the deletions of a segment with `row_count` rows.
@@ -71,6 +76,7 @@ impl Deleted {
             live: None,
             tally: OnceLock::new(),
             by_day: OnceLock::new(),
+            visible_values: None,
         }
     }
 
@@ -91,6 +97,7 @@ impl Deleted {
         Deleted {
             shape: DeletedRows::of_bits(hidden, &rows),
             live,
+            visible_values: Some(OnceLock::new()),
             ..Deleted::of(rows, companies)
         }
     }
@@ -234,6 +241,11 @@ impl Deleted {
             }
             rows.into()
         }))
+    }
+
+    /// The counts of values among all other rows, where a key's filter hides these and they stay the same; to be computed once.
+    pub(crate) fn visible_values(&self) -> Option<&OnceLock<VisibleValues>> {
+        self.visible_values.as_ref()
     }
 
     /// The companies, by number.

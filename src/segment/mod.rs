@@ -43,7 +43,7 @@ pub(crate) use commits::{ChangeOffset, Commits, FIRST_COMMIT, Tombstone};
 pub(crate) use companies::CompanyKeys;
 pub(crate) use company_attributes::CompanyAttributes;
 pub(crate) use compress::encoder_for;
-pub(crate) use deleted::Deleted;
+pub(crate) use deleted::{Deleted, VisibleValues};
 pub(crate) use field::{Field, TextField};
 pub(crate) use finish_progress::{FinishProgress, FinishStep};
 pub(crate) use period_rows::PeriodRows;
