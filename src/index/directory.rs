@@ -224,10 +224,10 @@ impl FileBuilder {
         let (file, output) = new.create(FileKind::Segment, next_file)?;
         let output = BufWriter::with_capacity(WRITE_BUFFER_BYTES, output);
         let view = |_: &SegmentOutput| Ok(view(&*storage, &plain)?.bytes);
-        let output = self.builder.finish_compressed(output, view, progress);
+        let release = || remove(&*storage, &plain);
+        let builder = self.builder;
+        let output = builder.finish_compressed(output, view, release, progress);
         let output = output.map_err(|error| error.at(&path_of(&*storage, file)))?;
-        // Its records have been copied, so the space is freed now.
-        remove(&*storage, &plain)?;
         sync_segment(&*storage, file, output)?;
         progress.end(FinishStep::SYNC);
         open_written(&*storage, file)

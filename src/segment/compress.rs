@@ -94,7 +94,8 @@ fn kept_encoder(own: &Segment, segments: &[&Segment], total: usize) -> Result<Op
 impl<W: Write> SegmentBuilder<W> {
     /// Finishes the segment in another output, with its records compressed, by ascending id. `view` views
     /// the flushed output so far, which has the records as they were added: each view is given up after some
-    /// records, so that memory never holds the pages of all.
+    /// records, so that memory never holds the pages of all. `release` is called when they are no longer needed,
+    /// before anything else is written, so that a disk holds either the plain records or the rest of the segment.
     ///
     /// # Errors
     /// A record is corrupt; or the records cannot be viewed, or the output written.
@@ -105,6 +106,7 @@ impl<W: Write> SegmentBuilder<W> {
         mut self,
         output: W,
         view: impl Fn(&W) -> Result<Bytes>,
+        release: impl FnOnce() -> Result<()>,
         progress: &mut FinishProgress<'_>,
     ) -> Result<W> {
         let mut output = SegmentWriter::new(output)?;
@@ -112,15 +114,17 @@ impl<W: Write> SegmentBuilder<W> {
         // From here on the plain records are only read, and the new output takes their place.
         let (plain, section) = std::mem::replace(&mut self.output, output).into_open_section()?;
         let order = RecordOrder::of(&self);
-        let plain = PlainRecords {
+        let records = PlainRecords {
             view: || view(&plain),
             section,
             starts: self.record_starts(&order),
         };
-        let encoder = plain.train()?;
+        let encoder = records.train()?;
         progress.end(FinishStep::TRAIN);
-        let starts = plain.compress(&encoder, &mut self.output, progress)?;
+        let starts = records.compress(&encoder, &mut self.output, progress)?;
+        drop(records);
         drop(plain);
+        release()?;
         self.set_record_starts(&order, &starts);
         drop(starts);
         self.symbols = encoder.symbols();

@@ -55,8 +55,9 @@ fn evidence(random: &mut Random, number: u64) -> String {
 fn compressed() -> (Segment, Segment) {
     let plain = Segment::from_bytes(&plain()).expect("what was just built");
     let view = |bytes: &Vec<u8>| Ok(Bytes::copy(bytes));
-    let bytes =
-        builder().finish_compressed(Vec::new(), view, &mut FinishProgress::new(&mut |_| ()));
+    let mut told = |_| ();
+    let progress = &mut FinishProgress::new(&mut told);
+    let bytes = builder().finish_compressed(Vec::new(), view, || Ok(()), progress);
     let bytes = bytes.expect("memory");
     let compressed = Segment::from_bytes(&bytes).expect("what was just compressed");
     (plain, compressed)
