@@ -104,6 +104,11 @@ impl Candidates {
         self.window = window;
     }
 
+    /// The window.
+    pub(super) fn window(&self) -> RowWindow {
+        self.window
+    }
+
     /// Removes all candidates.
     pub(super) fn clear(&mut self) {
         self.list.clear();

@@ -9,6 +9,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::buffer_pool::PooledCandidates;
+use super::bytes_read::of_look_ups;
 use super::observer::{Method, Observer, StepKey};
 use super::operand::Operand;
 use super::row_window::RowWindow;
@@ -90,6 +91,7 @@ pub(super) fn narrowed<O: Observer>(
     observer: &mut O,
 ) -> Vec<u32> {
     let started = O::now();
+    observer.read(|| size_of_val(rows) as u64);
     // A look-up in a bitset takes a third of one in a list, and few rows pass either.
     let (bits, lists): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
         // Step 0 is that of the rows themselves, so the sets are numbered from 1.
@@ -101,6 +103,7 @@ pub(super) fn narrowed<O: Observer>(
     observer.ran(StepKey::Required(0), Method::NarrowList, started, left);
     for (step, set) in bits.iter().chain(&lists) {
         let started = O::now();
+        observer.read(|| of_look_ups(rows.len()));
         set.retain(&mut rows);
         let left = || Some(rows.len() as u64);
         observer.ran(StepKey::Required(*step), Method::LookUp, started, left);

@@ -241,6 +241,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
         for step in std::mem::take(&mut self.ranges) {
             let started = O::now();
             let range = BoundRange::bind(self.live.segment, &step)?;
+            self.observer.read(|| range.bytes_beside(&self.candidates));
             range.narrow(&mut self.candidates);
             self.applied(AppliedPart::kept(step.clause, step.estimate), started)?;
         }
@@ -267,6 +268,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
             step,
             AppliedPart::kept(step.clause, step.estimate),
             |evaluation, set| {
+                evaluation.observer.read(|| set.bytes_in(evaluation.window));
                 set.load_into(&mut evaluation.candidates, evaluation.window.block());
                 evaluation.restrict();
             },
@@ -284,6 +286,12 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
         let started = O::now();
         how(self, &Operand::bind(self.live.segment, step, false)?);
         self.applied(part, started)
+    }
+
+    /// Reports what combining the candidates with a set reads.
+    #[inline(always)]
+    fn reads_beside(&mut self, set: &Operand<'_>) {
+        self.observer.read(|| set.bytes_beside(&self.candidates));
     }
 
     /// Removes candidates of the window that are not in the range.
@@ -322,6 +330,7 @@ impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
             &step,
             AppliedPart::kept(step.clause, step.estimate),
             |evaluation, set| {
+                evaluation.reads_beside(set);
                 set.narrow(&mut evaluation.candidates, evaluation.window.block());
             },
         )
@@ -343,6 +352,7 @@ impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
         self.apply_ranges()?;
         let part = AppliedPart::excluded(step.clause, step.estimate);
         self.apply(&step, part, |evaluation, set| {
+            evaluation.reads_beside(set);
             set.subtract(&mut evaluation.candidates, evaluation.window.block());
         })
     }

@@ -8,6 +8,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::buffer_pool::PooledCandidates;
+use super::bytes_read::{LINE_BYTES, TEXT_BYTES, of_look_ups};
 use super::candidates::Candidates;
 use super::companies;
 use super::live::LiveSegment;
@@ -293,6 +294,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         let n = output.rows().len() as u64;
         let (is_only_required, step) = (self.is_only_required(), self.required_step(0));
         let (observer, residual) = self.residual();
+        observer.read(|| size_of::<u32>() as u64 * n);
         observer.ran(step, Method::Scan, O::now(), || Some(n));
         if !is_only_required {
             output.retain(|row| residual.keeps(row, observer));
@@ -309,6 +311,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         let (observer, residual) = self.residual();
         let rows = residual.leading_rows();
         let n = rows.len() as u64;
+        observer.read(|| size_of::<u32>() as u64 * n);
         observer.ran(step, Method::Scan, O::now(), || Some(n));
         for &row in rows {
             if residual.keeps(Row(row), observer) {
@@ -340,6 +343,7 @@ impl<'a, O: Observer> Execution<'a, O> {
                     continue;
                 }
                 let started = O::now();
+                self.observer.read(|| of_look_ups(rows.len()));
                 match test {
                     Some(test) => test.retain(rows),
                     None => set.retain(rows),
@@ -351,12 +355,14 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
         for (index, range) in self.ranges.iter().enumerate() {
             let (step, started) = (StepKey::Range(index), O::now());
+            self.observer.read(|| of_look_ups(rows.len()));
             retain_where(rows, |row| range.contains(Row(row)));
             self.observer
                 .ran(step, Method::CheckRows, started, || Some(rows.len() as u64));
         }
         for (index, set) in self.excluded.iter().enumerate() {
             let (step, started) = (StepKey::Excluded(index), O::now());
+            self.observer.read(|| of_look_ups(rows.len()));
             retain_where(rows, |row| !set.contains(Row(row)));
             self.observer
                 .ran(step, Method::LookUpExcluded, started, || {
@@ -378,6 +384,7 @@ impl<'a, O: Observer> Execution<'a, O> {
                 let started = O::now();
                 let passes = phrase.passes(row);
                 let step = StepKey::Phrase(index);
+                observer.read(|| TEXT_BYTES);
                 observer.ran(step, Method::CheckRows, started, || Some(passes.into()));
                 passes
             })
@@ -469,6 +476,7 @@ impl<'e> Residual<'e, '_> {
     #[inline(always)]
     fn keeps<O: Observer>(&self, row: Row, observer: &mut O) -> bool {
         let mut keeps = |step, method, started, keeps: bool| {
+            observer.read(|| LINE_BYTES);
             observer.ran(step, method, started, || Some(keeps.into()));
             keeps
         };

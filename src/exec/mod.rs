@@ -8,6 +8,7 @@
 //! executed, and reports to an observer. Few rows of one of several segments are evaluated without a plan.
 
 mod buffer_pool;
+mod bytes_read;
 mod candidate_rows;
 mod candidates;
 mod companies;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::bytes_read::{LINE_BYTES, TEXT_BYTES, of_both};
 use super::candidate_rows::CandidateRows;
 use super::candidates;
 use super::execution::{BoundRange, Execution, PermutedRange};
@@ -202,7 +203,10 @@ impl<'a, O: Observer> Execution<'a, O> {
     #[inline(always)]
     fn narrow_by(&mut self, set: usize, block: u32) {
         let started = O::now();
-        self.required[set].narrow(&mut self.candidates, block);
+        let operand = &self.required[set];
+        self.observer
+            .read(|| operand.bytes_beside(&self.candidates));
+        operand.narrow(&mut self.candidates, block);
         self.ran(self.required_step(set), Method::Intersect, started);
     }
 
@@ -216,7 +220,10 @@ impl<'a, O: Observer> Execution<'a, O> {
                 continue;
             }
             let started = O::now();
-            self.excluded[step].subtract(&mut self.candidates, block);
+            let operand = &self.excluded[step];
+            self.observer
+                .read(|| operand.bytes_beside(&self.candidates));
+            operand.subtract(&mut self.candidates, block);
             self.ran(StepKey::Excluded(step), Method::Subtract, started);
         }
     }
@@ -244,6 +251,8 @@ impl<'a, O: Observer> Execution<'a, O> {
         if let PermutedRange::Few(index, offsets) = &self.permuted {
             // The candidates are its rows, so this range is not residual any more.
             let range = self.residual_ranges.remove(*index);
+            let bytes = || offsets.iter().map(|part| size_of_val(*part) as u64).sum();
+            self.observer.read(bytes);
             self.candidates.load_offsets(offsets);
             self.ran(StepKey::Range(range), Method::Permutation, started);
             return 0;
@@ -261,11 +270,13 @@ impl<'a, O: Observer> Execution<'a, O> {
             // Two stored sets are intersected in one pass instead of copying the first.
             [Operand::One(first), Operand::One(second), ..] => {
                 let candidates = &mut self.candidates;
+                self.observer.read(|| of_both([first, second], window));
                 candidates.load_both(first.block(block), second.block(block));
                 self.ran_in_one_pass(started, |candidates| candidates.count());
                 2
             }
             [first, ..] => {
+                self.observer.read(|| first.bytes_in(window));
                 first.load_into(&mut self.candidates, block);
                 self.ran(self.required_step(0), Method::Lead, started);
                 1
@@ -339,6 +350,8 @@ impl<'a, O: Observer> Execution<'a, O> {
             // Two stored sets may be counted without forming candidates.
             [Operand::One(first), Operand::One(last)] if is_conjunction => {
                 let started = O::now();
+                self.observer
+                    .read(|| of_both([first, last], RowWindow::whole(block)));
                 match candidates::count_both(first.block(block), last.block(block)) {
                     Some(count) => {
                         self.counters.blocks_visited += 1;
@@ -373,7 +386,10 @@ impl<'a, O: Observer> Execution<'a, O> {
             return self.candidates.count();
         }
         let started = O::now();
-        let count = self.required[last].count_in(&mut self.candidates, block);
+        let operand = &self.required[last];
+        self.observer
+            .read(|| operand.bytes_beside(&self.candidates));
+        let count = operand.count_in(&mut self.candidates, block);
         let (step, method) = (self.required_step(last), Method::CountIntersection);
         self.observer
             .ran(step, method, started, || Some(count.into()));
@@ -390,7 +406,9 @@ impl<'a, O: Observer> Execution<'a, O> {
         for index in 0..self.residual_ranges.len() {
             let started = O::now();
             let range = self.residual_ranges[index];
-            self.ranges[range].narrow(&mut self.candidates);
+            let bound = &self.ranges[range];
+            self.observer.read(|| bound.bytes_beside(&self.candidates));
+            bound.narrow(&mut self.candidates);
             self.ran(StepKey::Range(range), Method::CompareCodes, started);
         }
         self.residual_ranges.clear();
@@ -441,17 +459,18 @@ fn passes<O: Observer>(
     phrases: &[BoundCheck<'_>],
     observer: &mut O,
 ) -> bool {
-    let mut ran = |step, started, keeps: bool| {
+    let mut ran = |step, bytes, started, keeps: bool| {
+        observer.read(|| bytes);
         observer.ran(step, Method::CheckRows, started, || Some(keeps.into()));
         keeps
     };
     residual_ranges.iter().all(|&range| {
         let started = O::now();
         let keeps = ranges[range].contains(row);
-        ran(StepKey::Range(range), started, keeps)
+        ran(StepKey::Range(range), LINE_BYTES, started, keeps)
     }) && phrases.iter().enumerate().all(|(index, phrase)| {
         let started = O::now();
         let keeps = phrase.passes(row);
-        ran(StepKey::Phrase(index), started, keeps)
+        ran(StepKey::Phrase(index), TEXT_BYTES, started, keeps)
     })
 }

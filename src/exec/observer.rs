@@ -34,6 +34,9 @@ pub(crate) trait Observer: Debug + Default {
         left: impl FnOnce() -> Option<u64>,
     );
 
+    /// Called when a step reads stored sets, codes or texts. `bytes` says how many.
+    fn read(&mut self, bytes: impl FnOnce() -> u64);
+
     /// Called when zone maps show that all rows of a window are in these ranges. `left` counts the candidates.
     fn took_whole(&mut self, ranges: impl Iterator<Item = usize>, left: impl Fn() -> u64);
 
@@ -198,11 +201,13 @@ impl Run {
         }
     }
 
-    /// The explanation of the run, given the part of the filter that matches nothing, if any, and the steps.
+    /// The explanation of the run, given the part of the filter that matches nothing, if any, the steps, and the bytes
+    /// that they read.
     fn explanation(
         self,
         no_match: Option<Clause<'_>>,
         steps: Vec<StepExplanation>,
+        bytes_read: u64,
     ) -> ExecutionExplanation {
         let Run { strategy, counters } = self;
         ExecutionExplanation {
@@ -212,6 +217,7 @@ impl Run {
             rows_checked: counters.rows_checked,
             blocks_visited: counters.blocks_visited,
             blocks_skipped: counters.blocks_skipped,
+            bytes_read,
         }
     }
 }
@@ -229,6 +235,9 @@ impl Observer for Unobserved {
 
     #[inline(always)]
     fn ran(&mut self, _: StepKey, _: Method, (): (), _: impl FnOnce() -> Option<u64>) {}
+
+    #[inline(always)]
+    fn read(&mut self, _: impl FnOnce() -> u64) {}
 
     #[inline(always)]
     fn took_whole(&mut self, _: impl Iterator<Item = usize>, _: impl Fn() -> u64) {}
@@ -249,6 +258,8 @@ pub(crate) struct Counting {
     steps: Vec<(StepKey, StepCounts)>,
     /// The steps of an eager evaluation.
     eager_steps: Vec<StepExplanation>,
+    /// See [`bytes_read`](super::bytes_read).
+    bytes_read: u64,
 }
 
 /// The observations of one step.
@@ -322,6 +333,10 @@ impl Observer for Counting {
         }
     }
 
+    fn read(&mut self, bytes: impl FnOnce() -> u64) {
+        self.bytes_read += bytes();
+    }
+
     fn took_whole(&mut self, ranges: impl Iterator<Item = usize>, left: impl Fn() -> u64) {
         for range in ranges {
             let step = StepKey::Range(range);
@@ -346,7 +361,7 @@ impl Observer for Counting {
         let was_applied = steps.last().is_some_and(|step| step.actual == Some(0));
         let no_match = no_match.filter(|_| !was_applied);
         steps.extend(phrases.iter().map(StepExplanation::checked));
-        run.explanation(no_match, steps)
+        run.explanation(no_match, steps, self.bytes_read)
     }
 
     fn explain(self, run: Run, plan: &Plan<'_>, live: LiveSegment<'_>) -> ExecutionExplanation {
@@ -363,6 +378,6 @@ impl Observer for Counting {
             Strategy::NoMatch => Vec::new(),
             _ => plan.explain(&actuals, live.deleted.row_count()),
         };
-        run.explanation(plan.no_match, steps)
+        run.explanation(plan.no_match, steps, self.bytes_read)
     }
 }

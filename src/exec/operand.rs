@@ -200,6 +200,14 @@ impl<'a> Operand<'a> {
         }
     }
 
+    /// Visits the postings of a superset of the operand's rows; for phrases, the rarest source of each.
+    pub(super) fn for_each_posting(&self, visit: impl FnMut(&Posting<'_>)) {
+        match self.rows() {
+            Rows::In(posting) => [posting].iter().for_each(visit),
+            Rows::InAny(postings) => postings.iter().for_each(visit),
+        }
+    }
+
     /// A superset of the operand's rows; for phrases, the rarest source of each.
     #[inline(always)]
     fn rows(&self) -> Rows<'_, 'a> {

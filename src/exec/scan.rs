@@ -82,6 +82,21 @@ impl<'a> ScanSource<'a> {
         })
     }
 
+    /// The bytes that reading some of its rows reads.
+    fn bytes_of(&self, rows: &[u32]) -> u64 {
+        let listed = size_of_val(rows) as u64;
+        match self {
+            ScanSource::Nothing | ScanSource::Everything => 0,
+            ScanSource::Companies(_) | ScanSource::Posting(Posting::List(_)) => listed,
+            // The rows are in reading order: in a bitset, a bit each from the first to the last; in an array, two bytes each.
+            ScanSource::Posting(_) => {
+                let ends = rows.first().zip(rows.last());
+                let span = ends.map_or(0, |(first, last)| u64::from(first.abs_diff(*last)));
+                (listed / 2).min(span / 8 + 1)
+            }
+        }
+    }
+
     fn strategy(&self) -> Strategy {
         match self {
             ScanSource::Nothing => Strategy::NoMatch,
@@ -185,6 +200,8 @@ impl<O: Observer> MatchRuns<O> for Scan<'_, O> {
             self.read(wanted);
             let read = self.output.rows().len() as u64;
             let step = StepKey::Required(0);
+            self.observer
+                .read(|| self.source.bytes_of(self.output.rows()));
             self.observer
                 .ran(step, Method::Scan, started, || Some(read));
             if read == 0 {

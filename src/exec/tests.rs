@@ -32,6 +32,8 @@ impl Observer for RunOnly {
 
     fn ran(&mut self, _: StepKey, _: Method, (): (), _: impl FnOnce() -> Option<u64>) {}
 
+    fn read(&mut self, _: impl FnOnce() -> u64) {}
+
     fn took_whole(&mut self, _: impl Iterator<Item = usize>, _: impl Fn() -> u64) {}
 
     fn applied(&mut self, _: AppliedPart<'_>, (): (), _: impl FnOnce() -> u64) {}

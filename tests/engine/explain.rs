@@ -6,7 +6,8 @@ use std::path::Path;
 
 use signaldex::query::{Order, Start, decode};
 use signaldex::{
-    ExecutionExplanation, Filter, Index, IndexBuilder, Query, SegmentExplanation, Snapshot,
+    Company, ExecutionExplanation, Filter, Index, IndexBuilder, Query, SegmentExplanation, Signal,
+    SignalId, Snapshot, sample,
 };
 use signaldex_synthetic::Corpus;
 use time::Date;
@@ -197,6 +198,48 @@ fn is_excluded(query: &Query, clause: &str) -> bool {
         text.split(separator)
     });
     clause == "deleted" || phrases.any(|phrase| clause == format!("title has \"{phrase}\""))
+}
+
+/// Two bitsets of eight kilobytes a block are read by a count, and nothing by one that is stored.
+#[test]
+fn bytes_read_are_those_of_the_sets() {
+    const SIGNALS: u64 = 3 << 16;
+    let mut builder = IndexBuilder::in_memory();
+    builder
+        .add_company(&Company::new("acme", "Acme"))
+        .expect("a valid company");
+    for number in 1..=SIGNALS {
+        let title = match number % 6 {
+            0 => "hires raises",
+            1..4 => "hires",
+            _ => "raises",
+        };
+        let id = SignalId::new(number).expect("an id");
+        let signal = Signal::new(id, "acme", title);
+        builder.add_signal(&signal).expect("a valid signal");
+    }
+    let index = builder.finish().expect("memory");
+    let bytes = |text: &str| {
+        let query = Query::from_query_string(text).expect("a valid query");
+        let explained = index.snapshot().explain(&query, sample::AS_OF);
+        let explained = explained.expect("a whole index");
+        let segment = &explained.segments[0];
+        (
+            segment.page.as_ref().map_or(0, |page| page.bytes_read),
+            segment.count.bytes_read,
+        )
+    };
+    assert_eq!(bytes("").1, 0, "the count is stored");
+    assert_eq!(bytes("all=hires").1, 0, "the count is stored");
+    let (page, count) = bytes("all=hires raises");
+    assert_eq!(count, 2 * 3 * 8192, "both sets of three blocks");
+    assert!(
+        (1..count / 8).contains(&page),
+        "a page reads windows: {page}"
+    );
+    assert_eq!(bytes("all=hires nowhere"), (0, 0), "a word has no rows");
+    let listed = bytes("ids=5,6,7&all=raises").1;
+    assert!((1..1024).contains(&listed), "few rows: {listed}");
 }
 
 /// A corpus in several segments, some of whose rows are deleted.

@@ -68,6 +68,7 @@ fn execution<'py>(
         explained.rows_checked,
         explained.blocks_visited,
         explained.blocks_skipped,
+        explained.bytes_read,
     );
     new_record(py, "ExecutionExplanation", fields)
 }

@@ -188,6 +188,16 @@ impl<'a> BlockRows<'a> {
         }
     }
 
+    /// The bytes that they take.
+    pub(crate) fn bytes(&self) -> u64 {
+        let bytes = match *self {
+            BlockRows::List(rows) => size_of_val(rows),
+            BlockRows::Array(offsets) => size_of_val(offsets),
+            BlockRows::Bits(bits) => size_of_val(bits),
+        };
+        bytes as u64
+    }
+
     /// Restricts lists to a range of offsets; bitsets are not cut.
     pub(crate) fn between(&self, offsets: &Range<u32>) -> BlockRows<'a> {
         match *self {

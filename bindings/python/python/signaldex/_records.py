@@ -370,6 +370,8 @@ class ExecutionExplanation:
     rows_checked: int
     blocks_visited: int
     blocks_skipped: int
+    bytes_read: int
+    """Of sets, codes and titles; a row that is looked up by itself reads 64."""
 
     def has_visits(self) -> bool:
         """Whether rows or blocks were visited."""
