@@ -19,6 +19,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).parent.parent
 RUNS = 11
+# The lowest bit of each byte.
+ODD = bytes(value & 1 for value in range(256))
 
 
 def program():
@@ -52,7 +54,7 @@ def resident_pages(path):
             raise OSError(ctypes.get_errno(), "mincore")
     finally:
         libc.munmap(address, length)
-    return sum(page & 1 for page in pages.raw)
+    return pages.raw.translate(ODD).count(1)
 
 
 def evict(folder):
