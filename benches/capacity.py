@@ -7,6 +7,7 @@ BYTES is what a signal takes in the index, QUERIED the part of it that every que
 --sections`); the rest are records, which may stay on a disk. The other assumptions are the constants below.
 """
 
+import itertools
 import math
 import sys
 
@@ -18,6 +19,8 @@ SHARD = 50e6
 CORES = 16
 # Processor milliseconds of a million signals.
 MILLION = {"page": 0.0, "count under several filters": 0.02, "all facets under a common word": 0.4}
+# Signals of the indexes that `benches/hundred_million.py` has measured.
+MEASURED = [1_000_000, 10_000_000, 100_000_000]
 # Of the processor time, under load that still is answered in time.
 BUSY = 0.5
 # What a node sends for a page of 50.
@@ -74,32 +77,63 @@ def requests(total, kinds, signals=1e9):
     return shards, nodes, others, {"columns": columns, "rows": rows}
 
 
-def duration(*microseconds):
-    """One time, or a range in the unit of its end, with two digits."""
-    unit, size = next(pair for pair in (("s", 1e6), ("ms", 1e3), ("µs", 1)) if microseconds[-1] >= pair[1])
-    return " to ".join(f"{float(f'{each / size:.2g}'):g}" for each in microseconds) + f" {unit}"
+def duration(microseconds):
+    """A time with two digits."""
+    unit, size = next((pair for pair in (("s", 1e6), ("ms", 1e3)) if microseconds >= pair[1]), ("µs", 1))
+    return f"{float(f'{microseconds / size:.2g}'):g} {unit}"
 
 
-def times(run, tenfold):
-    """Times by class in larger and larger indexes, from those of a million signals: a `comparison.Run`.
+def times(measured, tenfold):
+    """Times in larger and larger indexes: measured ones by number of signals, and one that is computed.
 
-    In ten times as many signals a page takes `tenfold` times as long; counts and facets grow with the signals."""
-    pages, facets = run.times("PageMade").values(), run.times("Facets").values()
-    count, facet = (max(run.times(task, key="p99").values()) for task in ("CountMade", "Facets"))
-    rows = []
-    for signals in (1e6, 10e6, 100e6, 500e6):
-        factor = signals / 1e6
-        page = tenfold ** math.log10(factor)
-        rows.append([f"{factor:.0f} million" + " (measured)" * (factor == 1),
-                     duration(min(pages) * page, max(pages) * page), duration(count * factor),
-                     duration(min(facets) * factor, max(facets) * factor), duration(facet * factor)])
-    columns = ["signals in a process", "page of 50 ids, medians by class", "count, at most",
-               "four facets, medians by class", "at most"]
+    It has five times as many signals as the largest measured one. Pages take longer by the same power of the number of
+    signals as between the two largest measured ones, ten times as many of which take `tenfold` times as long; counts and
+    facets grow with the signals."""
+    signals, largest = max(measured.items())
+    rows = [[f"{n / 1e6:.0f} million", "measured", *times_of(of, 1, 1)] for n, of in measured.items()]
+    rows.append([f"{5 * signals / 1e6:.0f} million", "computed", *times_of(largest, tenfold ** math.log10(5), 5)])
+    columns = ["signals in a process", "", "page of 50 ids", "slowest", "count", "slowest", "four facets", "slowest"]
     return {"columns": columns, "rows": rows}
 
 
-def record(records, run):
-    """All tables, from the records of `benches/figures.py` and a run of a million signals."""
+def times_of(record, of_page, of_others):
+    """A row's times, multiplied: the mean over the classes, and the slowest query."""
+    factors = {"page": of_page, "count": of_others, "facets": of_others}
+    return [duration(record[f"cached-{task}"][of] * factor) for task, factor in factors.items() for of in ("mean", "slowest")]
+
+
+def runs(records):
+    """What indexes of each measured size take, and what is done with them."""
+    many = {signals: records[f"many-{signals}"] for signals in MEASURED}
+
+    def opened(step, state):
+        def of(record):
+            columns = record["tables"]["open"]["columns"]
+            rows = {row[0]: row for row in record["tables"]["open"]["rows"]}
+            return rows[step][columns.index(state)] + " ms"
+        return of
+
+    def value(name, unit=""):
+        return lambda record: record["values"].get(name, "") + unit
+
+    shown = {"index": value("index"), "build, seconds": value("build-seconds"), "processor seconds": value("build-cpu"),
+             "memory of its own meanwhile": value("build-memory"), "most of the disk meanwhile": value("build-disk"),
+             "open, cached": opened("open", "cached"), "with files evicted": opened("open", "evicted"),
+             "first page with its records, evicted": opened("first page with records", "evicted"),
+             "page of 50 ids, cached": value("cached-page"), "page of 50 ids, evicted": value("evicted-page"),
+             "count, cached": value("cached-count"), "count, evicted": value("evicted-count"),
+             "four facets, cached": value("cached-facets"), "four facets, evicted": value("evicted-facets"),
+             "memory of its own after all queries": value("resident-own"),
+             "mapped pages in memory then": value("resident-mapped"),
+             "commit of 10,000 signals": value("commit-1"), "a second one": value("commit-2"),
+             "merge of the two": value("merge-2"), "memory of its own for both": value("commit-memory")}
+    columns = ["", *(f"{signals / 1e6:.0f} million" for signals in MEASURED)]
+    rows = [[title, *(of(record) for record in many.values())] for title, of in shown.items()]
+    return {"columns": columns, "rows": rows}
+
+
+def record(records):
+    """All tables, from the records of `benches/figures.py`."""
     total, queried = int(records["1m"]["values"]["bytes"]), int(records["sections"]["values"]["queried"])
     kinds = costs(records["cluster"])
     shards, nodes, others, needed = requests(total, kinds)
@@ -110,9 +144,15 @@ def record(records, run):
     gbits = float(pages.replace(",", "")) * (others + 1) * PAGE_BYTES * 8 / nodes / 1e9
     values = {"records": str(total - queried), "shards": str(shards), "nodes": str(nodes), "others": str(others),
               "pages": pages, "gbits": f"{gbits:.0f}", "fetched": text(shards * REPLICAS / nodes * SHARD * total),
-              "build": f"{float(records['build']['values']['cpu']) * 1000 / 3600:.1f} hours"}
+              "build": f"{float(records['many-100000000']['values']['build-cpu-million']) * 1000 / 3600:.1f} hours"}
+    measured = {signals: records[f"many-{signals}"]["microseconds"] for signals in MEASURED}
+    growth = {task: [large[f"cached-{task}"]["mean"] / small[f"cached-{task}"]["mean"]
+                     for small, large in itertools.pairwise(measured.values())] for task in ("page", "count", "facets")}
+    values |= {f"growth-{task}-{number}": f"{factor:.1f}" for task, factors in growth.items()
+               for number, factor in enumerate(factors, start=1)}
     return {"values": values,
-            "tables": {"sizes": sizes(total, queried), "costs": each, "requests": needed, "times": times(run, float(records["alone"]["values"]["page"]))}}
+            "tables": {"sizes": sizes(total, queried), "costs": each, "requests": needed,
+                       "times": times(measured, growth["page"][-1]), "runs": runs(records)}}
 
 
 def main():

@@ -87,7 +87,7 @@ def load():
     records |= {"1m": first.record(), "alone": scaled(), "pace": http(), "instructions": instructions()}
     records["peers"] = {"tables": {"times": comparison.times_as_fast(runs),
                                    "budget": comparison.budget(first, runs[names["real"]], records["sections"])}}
-    records["capacity"] = capacity.record(records, first)
+    records["capacity"] = capacity.record(records)
     return records
 
 

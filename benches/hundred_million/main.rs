@@ -44,7 +44,7 @@ pub(crate) const PANEL: [Facet; 4] = [
     Facet::Industry,
     Facet::Size,
 ];
-/// A query is repeated at least and at most so often, and as long as all its calls together take less than this.
+/// Limits of the calls of a query: at least, at most, and how long all of them take together.
 const CALLS_MIN: usize = 3;
 const CALLS_MAX: usize = 101;
 const CALLS_TIME: Duration = Duration::from_millis(300);
