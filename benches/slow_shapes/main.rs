@@ -44,7 +44,7 @@ fn main() -> Result<()> {
     let mut pages = Slowest::default();
     let mut counts = Slowest::default();
     for _ in 0..draws.unwrap_or(DRAWS) {
-        let (shape, query) = draw.one();
+        let (shape, query) = draw.wider();
         pages.note(&shape, &query, page_time(&snapshot, &query));
         counts.note(&shape, &query, count_time(&snapshot, &query));
     }

@@ -1,6 +1,6 @@
 //! The parts of queries that cost most, and how they are put together.
 
-use signaldex::query::{Days, Facet, Order, QueryBuilder};
+use signaldex::query::{DateRange, Days, Facet, Order, QueryBuilder};
 use signaldex::{Query, Snapshot, sample};
 
 use crate::Result;
@@ -87,6 +87,20 @@ const PARTS: [(&str, AddPart); 19] = [
     }),
 ];
 
+/// Parts that the gate does not draw, so that its queries stay the same.
+const MORE_PARTS: [(&str, AddPart); 3] = [
+    ("exact phrase of a repeated word", |draw, query| {
+        let count = 2 + draw.random.below(3);
+        query.exact(fitting(draw.repeated(count), PHRASE_CHARS))
+    }),
+    ("any of repeated words", |draw, query| {
+        query.any(draw.text(Draw::repeated, 2, WORDS, TEXT_CHARS))
+    }),
+    ("older days", |_, query| {
+        query.date_ranges([DateRange::Older])
+    }),
+];
+
 /// The parts of the slowest pages as long as titles were read before amounts were compared.
 const SLOWEST: [&str; 3] = [
     "any of phrases that occur",
@@ -128,26 +142,51 @@ impl<'a> Draw<'a> {
 
     /// One query, with the names of its parts.
     pub(crate) fn one(&mut self) -> (String, Query) {
-        let mut builder = Query::builder();
-        let mut names: Vec<&str> = Vec::new();
-        for _ in 0..=self.random.below(PARTS_MAX) {
-            let (name, add) = PARTS[self.random.below(PARTS.len())];
-            // Two of one parameter would be refused.
-            if !names
-                .iter()
-                .any(|other| parameter(other) == parameter(name))
-            {
-                names.push(name);
-                builder = add(self, builder);
-            }
-        }
-        names.sort_unstable();
+        let (names, builder) = self.parts();
         let order = self.order();
         let query = match self.random.below(2) {
             0 => built(builder.order(order)),
             _ => self.in_the_middle(builder),
         };
-        (names.join(" + "), query)
+        (joined(names), query)
+    }
+
+    /// As [`one`](Self::one), of more parts, and also of pages by number.
+    #[allow(dead_code, reason = "not of the gate")]
+    pub(crate) fn wider(&mut self) -> (String, Query) {
+        const NUMBER_MAX: usize = 100;
+        let (mut names, mut builder) = self.parts();
+        for (name, add) in MORE_PARTS {
+            if self.random.below(3) == 0 && is_free(&names, name) {
+                names.push(name);
+                builder = add(self, builder);
+            }
+        }
+        let order = self.order();
+        let query = match self.random.below(3) {
+            0 => built(builder.order(order)),
+            1 => {
+                names.push("page by number");
+                let number = 1 + self.random.below(NUMBER_MAX);
+                built(builder.order(order).page(number as u16))
+            }
+            _ => self.in_the_middle(builder),
+        };
+        (joined(names), query)
+    }
+
+    /// Some parts, with their names.
+    fn parts(&mut self) -> (Vec<&'static str>, QueryBuilder) {
+        let mut builder = Query::builder();
+        let mut names = Vec::new();
+        for _ in 0..=self.random.below(PARTS_MAX) {
+            let (name, add) = PARTS[self.random.below(PARTS.len())];
+            if is_free(&names, name) {
+                names.push(name);
+                builder = add(self, builder);
+            }
+        }
+        (names, builder)
     }
 
     /// Any of the prefixes of three letters that stand for most words, as many as fit; and its name.
@@ -211,6 +250,11 @@ impl<'a> Draw<'a> {
         (0..count).map(|_| self.word().to_owned()).collect()
     }
 
+    /// A word as often as wanted.
+    fn repeated(&mut self, count: usize) -> Vec<String> {
+        vec![self.word().to_owned(); count]
+    }
+
     /// A word, the most frequent ones rather than others.
     fn word(&mut self) -> &'a str {
         let below = 1 + self.random.below(self.words.len());
@@ -267,12 +311,25 @@ impl<'a> Draw<'a> {
     }
 }
 
+/// Whether a part may be added: two of one parameter would be refused.
+fn is_free(names: &[&str], name: &str) -> bool {
+    names
+        .iter()
+        .all(|other| parameter(other) != parameter(name))
+}
+
+/// The names of parts in alphabetical order.
+fn joined(mut names: Vec<&str>) -> String {
+    names.sort_unstable();
+    names.join(" + ")
+}
+
 /// The words of the part's name that say which parameter it sets.
 fn parameter(part: &str) -> &str {
     match part {
         "country" | "industry and country" => "country",
         "narrow amounts" | "wide amounts" => "amounts",
-        "one day" | "last days" => "dates",
+        "one day" | "last days" | "older days" => "dates",
         _ => part.split(' ').next().unwrap_or(part),
     }
 }
