@@ -209,6 +209,10 @@ pub use aggregate::{
 };
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Result};
+pub use exec::Executor;
+#[cfg(feature = "__strategies")]
+#[doc(hidden)]
+pub use exec::SplitLimits;
 pub use index::{
     AggregateExplanation, Change, ChangeKind, Changes, CommitReport, CompaniesExplanation,
     CompanyDeletion, CompanyPage, CompanyStepExplanation, FacetCount, FacetCounters,

@@ -172,7 +172,7 @@ impl<'a> LiveSegment<'a> {
         }
         let mut execution = Execution::<O>::unbound(self, request.strategies);
         execution.bind(self, plan, &self.rows())?;
-        let count = execution.count();
+        let count = execution.count(request.executor_for::<O>(self.segment))?;
         let (run, observer) = execution.finish();
         Ok((count, observer.explain(run, plan, self)))
     }
@@ -223,7 +223,7 @@ impl<'a> LiveSegment<'a> {
         if let Some(rows) = self.only_listed(plan)? {
             return facets::tally_listed(self, rows, facets);
         }
-        if let Some(tallies) = stored_facets::tally(self, plan, request.strategies, facets)? {
+        if let Some(tallies) = stored_facets::tally(self, plan, request, facets)? {
             return Ok(tallies);
         }
         self.count_facets(plan, request, facets)
@@ -259,7 +259,8 @@ impl<'a> LiveSegment<'a> {
     ) -> Result<Vec<FacetTally>> {
         let mut execution = Execution::<Unobserved>::unbound(self, request.strategies);
         execution.bind(self, plan, &self.rows())?;
-        facets::tally(execution, facets)
+        let executor = request.executor_for::<Unobserved>(self.segment);
+        facets::tally(execution, facets, executor)
     }
 
     /// The rows of the only set of a plan, if they are listed and all live ones match.

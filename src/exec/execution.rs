@@ -12,7 +12,7 @@ use super::bytes_read::{LINE_BYTES, TEXT_BYTES, of_look_ups};
 use super::candidates::Candidates;
 use super::companies;
 use super::live::LiveSegment;
-use super::observer::{Counters, Method, Observer, Run, StepKey, Strategy};
+use super::observer::{Counters, Method, Observer, Run, StepKey, Strategy, Unobserved};
 use super::operand::{BoundCheck, Operand};
 use super::output::OutputBuffer;
 use super::row_test::RowTest;
@@ -78,7 +78,7 @@ pub(super) enum PermutedRange<'a> {
     Many(usize),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct BoundRange<'a> {
     pub(super) ordered: &'a OrderedColumn<'a>,
     pub(super) codes: &'a [CodeRange],
@@ -155,6 +155,27 @@ impl<'a, O: Observer> Execution<'a, O> {
         self.steps = (0..self.required.len()).collect();
         self.excluded = excluded;
         self.read_titles_last();
+    }
+
+    /// Another execution of what is bound, for a thread of its own.
+    pub(super) fn fork(&self) -> Execution<'a, Unobserved> {
+        Execution {
+            segment: self.segment,
+            required: self.required.clone(),
+            steps: self.steps.clone(),
+            lead: self.lead,
+            excluded: self.excluded.clone(),
+            ranges: self.ranges.clone(),
+            phrases: self.phrases.clone(),
+            expected_share: self.expected_share,
+            strategies: self.strategies,
+            candidates: PooledCandidates::take(),
+            window: None,
+            residual_ranges: SmallVec::new(),
+            permuted: PermutedRange::Unknown,
+            counters: Counters::default(),
+            observer: Unobserved,
+        }
     }
 
     /// Binds the required sets. If rows of companies lead, they are immediately intersected with the following
@@ -433,21 +454,6 @@ impl<'a, O: Observer> Execution<'a, O> {
             phrases: &self.phrases,
         };
         (&mut self.observer, residual)
-    }
-
-    /// The number of matches. Cost: visits every block that may have some.
-    pub(super) fn count(&mut self) -> u64 {
-        let mut total = 0;
-        if self.visit_listed(|_| total += 1) {
-            return total;
-        }
-        let mut next = self.block_at_or_after(0);
-        // Invariant: `total` is the number of matches in all blocks before this one.
-        while let Some(block) = next {
-            total += u64::from(self.count_of(block));
-            next = self.block_at_or_after(block + 1);
-        }
-        total
     }
 }
 

@@ -1,11 +1,14 @@
 //! Counts the values of facets among the matches of an execution.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use super::candidate_rows::CandidateRows;
 use super::execution::Execution;
 use super::live::LiveSegment;
 use super::observer::Observer;
+use super::parallel::{SharedExecutor, fold};
 use crate::Result;
 use crate::encoding::code_counts::{
     are_sets_cheaper, count_in_block, count_in_sets, count_nibbles,
@@ -120,6 +123,7 @@ pub(super) fn tally_listed(
 pub(super) fn tally<O: Observer>(
     mut execution: Execution<'_, O>,
     facets: &[Facet],
+    executor: Option<&SharedExecutor>,
 ) -> Result<Vec<FacetTally>> {
     let segment = execution.segment();
     let views = FacetCodes::of_all(segment, facets)?;
@@ -127,29 +131,77 @@ pub(super) fn tally<O: Observer>(
     if execution.visit_listed(|row| rows.push(row)) {
         return Ok(views.iter().map(|view| tally_rows(view, &rows)).collect());
     }
-    // Code 0 (no value) is counted, too, and dropped at the end, which saves a branch per row.
-    let mut by_code: Vec<Vec<u64>> = views
-        .iter()
-        .map(|view| vec![0; view.values.len() + 1])
-        .collect();
-    let mut block_tally = BlockTally {
-        segment,
-        candidates: 0,
-        listed: Vec::new(),
+    let blocks = execution.blocks();
+    // Each thread has counters of its own, so that none waits for another's cache lines.
+    let counters = if let Some(executor) = executor {
+        let start = || (execution.fork(), TallyCounters::new(segment, &views));
+        let (_, counters) = fold(
+            Some(executor),
+            blocks,
+            start,
+            |(fork, counters), blocks| counters.count(fork, blocks),
+            |(_, counters), (_, other)| counters.add(&other),
+        )?;
+        counters
+    } else {
+        let mut counters = TallyCounters::new(segment, &views);
+        counters.count(&mut execution, 0..blocks)?;
+        counters
     };
-    let mut next = execution.block_at_or_after(0);
-    // Invariant: the matches of all blocks before `next` have been counted.
-    while let Some(block) = next {
-        execution.load_block(block);
-        execution.evaluate_residual();
-        block_tally.start(execution.candidate_count());
-        for (view, counts) in views.iter().zip(&mut by_code) {
-            block_tally.count(view, block, execution.candidates(), counts)?;
-        }
-        next = execution.block_at_or_after(block + 1);
-    }
     let counted = |counts: &Vec<u64>| counted(&counts[1..]);
-    Ok(by_code.iter().map(counted).collect())
+    Ok(counters.by_code.iter().map(counted).collect())
+}
+
+/// The counts of facets among the matches of some blocks.
+struct TallyCounters<'v, 'a> {
+    views: &'v [FacetCodes<'a>],
+    /// Code 0 (no value) is counted, too, and dropped at the end, which saves a branch per row.
+    by_code: Vec<Vec<u64>>,
+    block_tally: BlockTally<'a>,
+}
+
+impl<'v, 'a> TallyCounters<'v, 'a> {
+    fn new(segment: &'a Segment, views: &'v [FacetCodes<'a>]) -> TallyCounters<'v, 'a> {
+        let zeros = |view: &FacetCodes<'_>| vec![0; view.values.len() + 1];
+        TallyCounters {
+            views,
+            by_code: views.iter().map(zeros).collect(),
+            block_tally: BlockTally {
+                segment,
+                candidates: 0,
+                listed: Vec::new(),
+            },
+        }
+    }
+
+    /// Counts an execution's matches in some blocks.
+    fn count<O: Observer>(
+        &mut self,
+        execution: &mut Execution<'_, O>,
+        blocks: Range<u32>,
+    ) -> Result<()> {
+        let mut next = execution.block_at_or_after(blocks.start);
+        // Invariant: the matches of all of the blocks before `next` have been counted.
+        while let Some(block) = next.filter(|&block| block < blocks.end) {
+            execution.load_block(block);
+            execution.evaluate_residual();
+            self.block_tally.start(execution.candidate_count());
+            for (view, counts) in self.views.iter().zip(&mut self.by_code) {
+                let candidates = execution.candidates();
+                self.block_tally.count(view, block, candidates, counts)?;
+            }
+            next = execution.block_at_or_after(block + 1);
+        }
+        Ok(())
+    }
+
+    /// Adds the counts of other blocks.
+    fn add(&mut self, other: &TallyCounters<'_, '_>) {
+        for (counts, others) in self.by_code.iter_mut().zip(&other.by_code) {
+            let counts = counts.iter_mut().zip(others);
+            counts.for_each(|(count, other)| *count += other);
+        }
+    }
 }
 
 /// Counts the values of a facet among some rows. Each width of codes has a loop of its own, which takes a

@@ -1,6 +1,6 @@
 //! The columns that matches are grouped by: a code for each row, of a period, a value of a list, or a company.
 
-use super::matched_rows::MatchedRows;
+use super::matched_rows::MatchedBlocks;
 use crate::Result;
 use crate::encoding::column::{Column, NO_CODE};
 use crate::encoding::nibbles::FacetColumn;
@@ -32,6 +32,25 @@ pub(crate) struct GroupColumn<'a> {
     len: u32,
     /// What the codes from 1 on mean.
     pub(crate) values: GroupColumnValues<'a>,
+}
+
+/// Counters of the codes of a column.
+#[derive(Debug)]
+pub(crate) struct CodeCounters {
+    /// By code of rows, in one table after another.
+    by_row_code: Vec<u32>,
+    /// By code of groups: matches whose rows have not been read.
+    by_code: Vec<u64>,
+}
+
+impl CodeCounters {
+    /// Adds counters of the same column.
+    pub(crate) fn add(&mut self, other: &CodeCounters) {
+        let counts = self.by_row_code.iter_mut().zip(&other.by_row_code);
+        counts.for_each(|(count, other)| *count += other);
+        let counts = self.by_code.iter_mut().zip(&other.by_code);
+        counts.for_each(|(count, other)| *count += other);
+    }
 }
 
 /// The codes of rows.
@@ -133,23 +152,38 @@ impl<'a> GroupColumn<'a> {
         }
     }
 
-    /// The number of matches of each code.
-    ///
-    /// Cost: a read and an increment per match.
-    pub(crate) fn count(&self, matched: &MatchedRows) -> Vec<u64> {
+    /// Counters of its codes, all zero.
+    pub(crate) fn counters(&self) -> CodeCounters {
         let tables = if self.row_codes <= SPLIT_CODES_MAX {
             TABLES
         } else {
             1
         };
-        // A segment has fewer than 2³² rows, so no counter overflows.
-        let mut counts = vec![0_u32; self.row_codes as usize * tables];
-        let mut by_code = vec![0; self.len as usize];
+        CodeCounters {
+            // A segment has fewer than 2³² rows, so no counter overflows.
+            by_row_code: vec![0; self.row_codes as usize * tables],
+            by_code: vec![0; self.len as usize],
+        }
+    }
+
+    /// Counts the matches of each code.
+    ///
+    /// Cost: a read and an increment per match.
+    pub(crate) fn count(&self, matched: MatchedBlocks<'_>, counters: &mut CodeCounters) {
+        let CodeCounters {
+            by_row_code,
+            by_code,
+        } = counters;
         matched.visit(
-            |block, set| self.count_periods(block, set, &mut by_code),
-            |block, offsets| self.count_block(block, offsets, &mut counts),
+            |block, set| self.count_periods(block, set, by_code),
+            |block, offsets| self.count_block(block, offsets, by_row_code),
         );
-        for table in counts.chunks(self.row_codes as usize) {
+    }
+
+    /// The number of matches of each code.
+    pub(crate) fn counts(&self, counters: CodeCounters) -> Vec<u64> {
+        let mut by_code = counters.by_code;
+        for table in counters.by_row_code.chunks(self.row_codes as usize) {
             for (row_code, &count) in table.iter().enumerate() {
                 let by_row_code = self.by_row_code.as_ref();
                 let code = by_row_code.map_or(row_code, |codes| codes[row_code] as usize);

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use time::Date;
 
+use super::observer::Observer;
+use super::parallel::SharedExecutor;
 use crate::Result;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::plan::Strategies;
@@ -30,6 +32,20 @@ pub(crate) struct Request<'a> {
     pub(crate) strategies: &'a Strategies,
     /// Whether few rows of a segment are evaluated without a plan.
     pub(crate) may_be_eager: bool,
+    /// What runs parts of a large segment on several threads.
+    pub(crate) executor: Option<&'a SharedExecutor>,
+}
+
+impl<'a> Request<'a> {
+    /// The executor, for an observer of the request to a segment of that size.
+    pub(crate) fn executor_for<O: Observer>(
+        &self,
+        segment: &Segment,
+    ) -> Option<&'a SharedExecutor> {
+        // What is observed stays on one thread, so that times and counters are those of all its steps.
+        let splits = |executor: &&SharedExecutor| O::SPLITS && executor.splits(segment.row_count());
+        self.executor.filter(splits)
+    }
 }
 
 impl<'a> LiveSegment<'a> {

@@ -1,10 +1,13 @@
 //! All matches of a segment, kept so that they can be visited several times: first to count groups, then to measure
 //! those that are shown.
 
+use std::ops::Range;
+
 use super::candidate_rows::CandidateRows;
 use super::execution::Execution;
 use super::live::{LiveSegment, Request};
 use super::observer::{Observer, Run, Strategy};
+use super::parallel::{SharedExecutor, fold};
 use crate::Result;
 use crate::encoding::row::Row;
 use crate::encoding::row_bits::RowBits;
@@ -17,6 +20,10 @@ use crate::plan::PlanStorage;
 pub(crate) struct MatchedRows {
     blocks: Vec<(u32, BlockMatches)>,
 }
+
+/// Some of the blocks with matches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MatchedBlocks<'m>(&'m [(u32, BlockMatches)]);
 
 /// The matches of a block.
 #[derive(Debug)]
@@ -49,21 +56,47 @@ impl<'a> LiveSegment<'a> {
         }
         let mut execution = Execution::<O>::unbound(self, request.strategies);
         execution.bind(self, plan, &self.rows())?;
-        let matched = MatchedRows::of(&mut execution);
+        let executor = request.executor_for::<O>(self.segment);
+        let matched = MatchedRows::of(&mut execution, executor)?;
         let (run, observer) = execution.finish();
         Ok((matched, observer.explain(run, plan, self)))
     }
 }
 
 impl MatchedRows {
-    pub(super) fn of<O: Observer>(execution: &mut Execution<'_, O>) -> MatchedRows {
+    fn of<O: Observer>(
+        execution: &mut Execution<'_, O>,
+        executor: Option<&SharedExecutor>,
+    ) -> Result<MatchedRows> {
         let mut matched = MatchedRows::default();
         if execution.visit_listed(|row| matched.push(row)) {
-            return matched;
+            return Ok(matched);
         }
-        let mut next = execution.block_at_or_after(0);
-        // Invariant: the matches of all blocks before `next` have been kept.
-        while let Some(block) = next {
+        let blocks = execution.blocks();
+        let Some(executor) = executor else {
+            matched.keep(execution, 0..blocks);
+            return Ok(matched);
+        };
+        let (_, mut matched) = fold(
+            Some(executor),
+            blocks,
+            || (execution.fork(), MatchedRows::default()),
+            |(fork, matched), blocks| {
+                matched.keep(fork, blocks);
+                Ok(())
+            },
+            |(_, matched), (_, other)| matched.blocks.extend(other.blocks),
+        )?;
+        // Each thread has kept the blocks that it claimed, ascending.
+        matched.blocks.sort_unstable_by_key(|&(block, _)| block);
+        Ok(matched)
+    }
+
+    /// Keeps the matches of some blocks.
+    fn keep<O: Observer>(&mut self, execution: &mut Execution<'_, O>, blocks: Range<u32>) {
+        let mut next = execution.block_at_or_after(blocks.start);
+        // Invariant: the matches of all of the blocks before `next` have been kept.
+        while let Some(block) = next.filter(|&block| block < blocks.end) {
             execution.load_block(block);
             execution.evaluate_residual();
             let rows = match execution.candidates() {
@@ -73,10 +106,9 @@ impl MatchedRows {
                     words: words.to_vec(),
                 },
             };
-            matched.blocks.push((block, rows));
+            self.blocks.push((block, rows));
             next = execution.block_at_or_after(block + 1);
         }
-        matched
     }
 
     /// Adds a row after all others.
@@ -104,20 +136,37 @@ impl MatchedRows {
         }
     }
 
-    /// Calls `visit` with each block that has matches and their offsets, ascending.
-    pub(crate) fn for_each_block(&self, visit: impl FnMut(u32, &[u16])) {
+    /// The number of blocks with matches.
+    pub(crate) fn len(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    /// Those of the blocks with matches that are at some indices.
+    pub(crate) fn part(&self, indices: Range<u32>) -> MatchedBlocks<'_> {
+        MatchedBlocks(&self.blocks[indices.start as usize..indices.end as usize])
+    }
+
+    /// All blocks with matches.
+    pub(crate) fn all(&self) -> MatchedBlocks<'_> {
+        MatchedBlocks(&self.blocks)
+    }
+}
+
+impl MatchedBlocks<'_> {
+    /// Calls `visit` with each block and the offsets of its matches, ascending.
+    pub(crate) fn for_each_block(self, visit: impl FnMut(u32, &[u16])) {
         self.visit(|_, _| false, visit);
     }
 
-    /// Calls `visit` with each block that has matches and their offsets, ascending, unless `take_set` returns that it has
+    /// Calls `visit` with each block and the offsets of its matches, ascending, unless `take_set` returns that it has
     /// taken the bitset of the whole block.
     pub(crate) fn visit(
-        &self,
+        self,
         mut take_set: impl FnMut(u32, &BlockBits) -> bool,
         mut visit: impl FnMut(u32, &[u16]),
     ) {
         let mut listed = Vec::new();
-        for (block, rows) in &self.blocks {
+        for (block, rows) in self.0 {
             match rows {
                 BlockMatches::List(offsets) => visit(*block, offsets),
                 BlockMatches::Bits { first_word, words } => {

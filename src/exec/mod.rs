@@ -13,6 +13,7 @@ mod candidate_rows;
 mod candidates;
 mod companies;
 mod company_counts;
+mod counting;
 mod eager;
 mod entry;
 mod executed_matches;
@@ -27,6 +28,7 @@ mod narrowing;
 mod observer;
 mod operand;
 mod output;
+mod parallel;
 #[cfg(test)]
 mod plain;
 mod remaining;
@@ -56,4 +58,10 @@ pub(crate) use live::{LiveSegment, Request};
 pub(crate) use matched_rows::MatchedRows;
 pub(crate) use matches::{Consumer, MatchRun, MatchRuns};
 pub(crate) use observer::{Counters, Counting, Observer, Run, Unobserved};
+pub use parallel::Executor;
+#[cfg(not(feature = "__strategies"))]
+pub(crate) use parallel::SplitLimits;
+#[cfg(feature = "__strategies")]
+pub use parallel::SplitLimits;
+pub(crate) use parallel::{SharedExecutor, fold, fold_into};
 pub(crate) use selection::WantedValues;

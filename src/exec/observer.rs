@@ -15,11 +15,14 @@ use crate::plan::{
 };
 
 /// Observes the run of a plan, or an eager evaluation.
-pub(crate) trait Observer: Debug + Default {
+pub(crate) trait Observer: Debug + Default + Sync {
     /// A point in time, if times are measured.
     type Time: Copy;
     /// The result of observing a run.
     type Explained;
+
+    /// Whether other threads may run parts that it does not observe.
+    const SPLITS: bool;
 
     /// The start time of a step.
     fn now() -> Self::Time;
@@ -230,6 +233,8 @@ impl Observer for Unobserved {
     type Time = ();
     type Explained = ();
 
+    const SPLITS: bool = true;
+
     #[inline(always)]
     fn now() {}
 
@@ -307,6 +312,8 @@ impl Counting {
 impl Observer for Counting {
     type Time = Instant;
     type Explained = ExecutionExplanation;
+
+    const SPLITS: bool = false;
 
     fn now() -> Instant {
         Instant::now()

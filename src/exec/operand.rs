@@ -17,7 +17,7 @@ use crate::segment::{Segment, TextField};
 const MERGED_UNION_ROWS_MAX: u64 = 256;
 
 /// A set of rows, bound to its segment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Operand<'a> {
     One(Posting<'a>),
     Union(Vec<Posting<'a>>),
@@ -33,7 +33,7 @@ enum Rows<'o, 'a> {
 }
 
 /// A union of phrases.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct BoundPhrases<'a> {
     /// Phrases that need no check.
     stored: Vec<Posting<'a>>,
@@ -43,7 +43,7 @@ pub(super) struct BoundPhrases<'a> {
 }
 
 /// A phrase that needs a check.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct BoundPhrase<'a> {
     /// The sources, each of which contains all rows; the rarest first.
     pub(super) sources: SmallVec<[Posting<'a>; 4]>,
@@ -51,7 +51,7 @@ pub(super) struct BoundPhrase<'a> {
 }
 
 /// The check of a phrase.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct BoundCheck<'a> {
     check: &'a PhraseCheck,
     streams: TokenStreams<'a>,

@@ -7,9 +7,10 @@ use smallvec::SmallVec;
 
 use super::execution::Execution;
 use super::facets::{self, FacetTally};
-use super::live::LiveSegment;
+use super::live::{LiveSegment, Request};
 use super::observer::Unobserved;
 use super::operand::Operand;
+use super::parallel::SharedExecutor;
 use crate::Result;
 use crate::encoding::posting::Posting;
 use crate::kernels::block::block_count;
@@ -56,14 +57,18 @@ struct Subtraction<'a, 'q> {
 pub(super) fn tally<'a, 'q>(
     live: LiveSegment<'a>,
     plan: &'a Plan<'q>,
-    strategies: &'a Strategies,
+    request: &Request<'a>,
     facets: &[Facet],
 ) -> Result<Option<Vec<FacetTally>>> {
+    let strategies = request.strategies;
     if !strategies.stored_facets || !plan.has_only_sets() {
         return Ok(None);
     }
     match Subtraction::choose(live, plan, strategies)? {
-        Some(subtraction) => subtraction.tally(facets).map(Some),
+        Some(subtraction) => {
+            let executor = request.executor_for::<Unobserved>(live.segment);
+            subtraction.tally(facets, executor).map(Some)
+        }
         None => Ok(None),
     }
 }
@@ -108,11 +113,11 @@ impl<'a, 'q> Subtraction<'a, 'q> {
         Ok(chosen)
     }
 
-    fn tally(self, facets: &[Facet]) -> Result<Vec<FacetTally>> {
+    fn tally(self, facets: &[Facet], executor: Option<&SharedExecutor>) -> Result<Vec<FacetTally>> {
         let mut counts = self.base.counts(self.live, facets)?;
         // Invariant: rows that a part before this one leaves out have been subtracted.
         for part in 0..self.parts.len() {
-            let left_out = facets::tally(self.left_out_by(part)?, facets)?;
+            let left_out = facets::tally(self.left_out_by(part)?, facets, executor)?;
             for (counts, tally) in counts.iter_mut().zip(left_out) {
                 for (value, rows) in tally {
                     // Stored counts have not been compared with the rows, so the difference

@@ -28,6 +28,8 @@ impl Observer for RunOnly {
     type Time = ();
     type Explained = Run;
 
+    const SPLITS: bool = false;
+
     fn now() {}
 
     fn ran(&mut self, _: StepKey, _: Method, (): (), _: impl FnOnce() -> Option<u64>) {}
@@ -111,6 +113,7 @@ fn check(live: LiveSegment<'_>, filter: &Filter, today: Date, strategies: &Strat
         order,
         strategies,
         may_be_eager: false,
+        executor: None,
     };
     let oldest_first = request(IdOrder::OldestFirst);
     let expected = plain::matches(

@@ -15,7 +15,7 @@ use crate::aggregate::{
     AggregateGroup, AggregateTotals, Aggregates, AmountFigures, Figures, KeyValue,
     PartialAggregates, PartialGroup, check_groups, measured_amounts, needs_sum, sum_of_bits,
 };
-use crate::exec::{GroupColumnValues, MatchedRows, Observer, Unobserved};
+use crate::exec::{GroupColumnValues, MatchedRows, Observer, SharedExecutor, Unobserved};
 use crate::plan::{Cost, cost};
 use crate::query::{AggregateOrder, AggregateQuery, GroupBy, Measure};
 
@@ -159,6 +159,7 @@ struct CountedSegment<'s> {
     columns: SegmentColumnsBy<'s>,
     groups: ByCombination<u32>,
     matched: MatchedRows,
+    executor: Option<&'s SharedExecutor>,
 }
 
 /// The amounts of cells: added up where that is enough, or all of them.
@@ -255,13 +256,15 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
         for (index, handle) in self.snapshot.segments.iter().enumerate() {
             let (matched, explained) = handle.live().matched_rows::<O>(&request)?;
             let columns = SegmentColumnsBy::of(&handle.segment, self.query)?;
-            let counts = columns.count(&matched);
+            let executor = request.executor_for::<O>(&handle.segment);
+            let counts = columns.count(&matched, executor)?;
             let groups = self.table.add(index, &columns, &counts, self.query)?;
             self.explained.push(explained);
             self.segments.push(CountedSegment {
                 columns,
                 groups,
                 matched,
+                executor,
             });
         }
         Ok(())
@@ -279,6 +282,7 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
             cells: cells_of(&counted.groups, cells),
             columns: &counted.columns,
             matched: &counted.matched,
+            executor: counted.executor,
         });
         of_segment.collect()
     }

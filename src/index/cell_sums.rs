@@ -5,12 +5,15 @@ use super::live::SegmentHandle;
 use super::measuring::{SegmentCells, currencies_of, currency_numbers};
 use crate::Result;
 use crate::aggregate::{AmountFigures, hundredths, rounded_hundredths};
-use crate::exec::{GroupColumn, read_values};
+use crate::exec::{GroupColumn, fold_into, read_values};
 use crate::query::{AggregateQuery, Facet, GroupBy, Measure};
 use crate::signal::Currency;
 
 /// Slots, each of a cell and a currency, above which amounts are listed instead: 48 bytes each.
 const SLOTS_MAX: usize = 1 << 18;
+
+/// Slots up to which each thread has sums of its own, which are then added up.
+const SPLIT_SLOTS_MAX: usize = 1 << 14;
 
 /// The amounts of cells by currency, added up.
 pub(super) struct CellSums {
@@ -51,6 +54,12 @@ impl SlotSum {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
+}
+
+/// Adds the sums of other matches to those of the same slots.
+fn add_slots(slots: &mut [SlotSum], others: &[SlotSum]) {
+    let sums = slots.iter_mut().zip(others);
+    sums.for_each(|(sum, other)| sum.add_all(other));
 }
 
 impl CellSums {
@@ -103,26 +112,40 @@ impl CellSums {
         let currency = GroupColumn::of(segment, GroupBy::Facet(Facet::FundingCurrency))?;
         let labels = segment.facet_labels(Facet::FundingCurrency);
         let currencies = currency_numbers(labels, &self.currencies);
-        let (mut with_amount, mut codes, mut of_currency) = (Vec::new(), Vec::new(), Vec::new());
-        let mut buffers = [Vec::new(), Vec::new()];
-        matched.matched.for_each_block(|block, offsets| {
-            read_values(column, block, offsets, &mut with_amount, &mut codes);
-            currency.read(block, &with_amount, &mut of_currency);
-            let mut values = codes.iter().zip(&of_currency);
-            let add = |combination| {
-                let Some((&code, &currency)) = values.next() else {
-                    return;
+        let n = self.currencies.len();
+        let add = |slots: &mut Vec<SlotSum>, part| {
+            let (mut with_amount, mut codes, mut of_currency) = Default::default();
+            let mut buffers = [Vec::new(), Vec::new()];
+            matched.matched.part(part).for_each_block(|block, offsets| {
+                read_values(column, block, offsets, &mut with_amount, &mut codes);
+                currency.read(block, &with_amount, &mut of_currency);
+                let mut values = codes.iter().zip(&of_currency);
+                let add = |combination| {
+                    let Some((&code, &currency)) = values.next() else {
+                        return;
+                    };
+                    let cell = matched.cells.get(combination).unwrap_or(NO_CELL);
+                    let slot = cell.min(cells as u32 - 1) as usize * n
+                        + currencies[currency as usize] as usize;
+                    let index = code as usize - 1;
+                    slots[slot].add(amounts[index] + 0.0, decimals[index]);
                 };
-                let cell = matched.cells.get(combination).unwrap_or(NO_CELL);
-                let slot = cell.min(cells as u32 - 1) as usize * self.currencies.len()
-                    + currencies[currency as usize] as usize;
-                let index = code as usize - 1;
-                self.slots[slot].add(amounts[index] + 0.0, decimals[index]);
-            };
-            matched
-                .columns
-                .for_each(block, &with_amount, &mut buffers, add);
-        });
+                matched
+                    .columns
+                    .for_each(block, &with_amount, &mut buffers, add);
+            });
+            Ok(())
+        };
+        let len = self.slots.len();
+        // As for counters: adding up many slots of each thread would take longer than it saves.
+        fold_into(
+            matched.executor.filter(|_| len <= SPLIT_SLOTS_MAX),
+            matched.matched.len(),
+            &mut self.slots,
+            || vec![SlotSum::NONE; len],
+            add,
+            |slots, others| add_slots(slots, &others),
+        )?;
         Ok(true)
     }
 
@@ -136,8 +159,7 @@ impl CellSums {
     pub(super) fn of_all(&self, query: &AggregateQuery) -> Vec<AmountFigures> {
         let mut all = vec![SlotSum::NONE; self.currencies.len()];
         for cell in self.slots.chunks(self.currencies.len()) {
-            let sums = all.iter_mut().zip(cell);
-            sums.for_each(|(sum, of_cell)| sum.add_all(of_cell));
+            add_slots(&mut all, cell);
         }
         self.figures(query, &all)
     }

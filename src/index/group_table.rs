@@ -6,13 +6,16 @@ use smallvec::SmallVec;
 use super::group_values::{GroupValues, MISSING};
 use crate::Result;
 use crate::aggregate::check_groups;
-use crate::exec::{GroupColumn, GroupColumnValues, MatchedRows};
+use crate::exec::{GroupColumn, GroupColumnValues, MatchedRows, SharedExecutor, fold};
 use crate::query::AggregateQuery;
 use crate::query::limits::GROUPED_BY_MAX;
 use crate::segment::Segment;
 
 /// Combinations of codes up to which each has a counter.
 const COUNTERS_MAX: u64 = 1 << 20;
+
+/// Combinations of codes up to which each thread has counters of its own, which are then added up.
+const SPLIT_COUNTERS_MAX: u64 = 1 << 16;
 
 /// A group that no cell is for.
 pub(super) const NO_CELL: u32 = u32::MAX;
@@ -77,28 +80,64 @@ impl<'s> SegmentColumnsBy<'s> {
         }
     }
 
-    /// Counts the matches of each combination of codes.
-    pub(super) fn count(&self, matched: &MatchedRows) -> ByCombination<u64> {
-        if let [only] = &self.columns[..] {
-            return ByCombination::Dense(only.count(matched));
-        }
-        let mut buffers = [Vec::new(), Vec::new()];
+    /// Counts the matches of each combination of codes, with an executor on several threads where their counters are few.
+    ///
+    /// # Errors
+    /// None: counting cannot fail.
+    pub(super) fn count(
+        &self,
+        matched: &MatchedRows,
+        executor: Option<&SharedExecutor>,
+    ) -> Result<ByCombination<u64>> {
         let combinations = self.combinations();
-        if combinations <= COUNTERS_MAX {
-            // A segment has fewer than 2³² rows, so no counter overflows.
-            let mut counts = vec![0_u32; combinations as usize];
-            matched.for_each_block(|block, offsets| {
-                let count = |combination: u64| counts[combination as usize] += 1;
-                self.for_each(block, offsets, &mut buffers, count);
-            });
-            return ByCombination::Dense(counts.into_iter().map(u64::from).collect());
+        // Adding up many counters of each thread would take longer than it saves.
+        let executor = executor.filter(|_| combinations <= SPLIT_COUNTERS_MAX);
+        if let [only] = &self.columns[..] {
+            let counters = fold(
+                executor,
+                matched.len(),
+                || only.counters(),
+                |counters, part| {
+                    only.count(matched.part(part), counters);
+                    Ok(())
+                },
+                |counters, other| counters.add(&other),
+            )?;
+            return Ok(ByCombination::Dense(only.counts(counters)));
         }
+        if combinations > COUNTERS_MAX {
+            return Ok(ByCombination::Sparse(self.count_sparse(matched)));
+        }
+        let counts = fold(
+            executor,
+            matched.len(),
+            // A segment has fewer than 2³² rows, so no counter overflows.
+            || vec![0_u32; combinations as usize],
+            |counts, part| {
+                let mut buffers = [Vec::new(), Vec::new()];
+                matched.part(part).for_each_block(|block, offsets| {
+                    let count = |combination: u64| counts[combination as usize] += 1;
+                    self.for_each(block, offsets, &mut buffers, count);
+                });
+                Ok(())
+            },
+            |counts, others| {
+                let counts = counts.iter_mut().zip(others);
+                counts.for_each(|(count, other)| *count += other);
+            },
+        )?;
+        let counts = counts.into_iter().map(u64::from).collect();
+        Ok(ByCombination::Dense(counts))
+    }
+
+    fn count_sparse(&self, matched: &MatchedRows) -> HashMap<u64, u64> {
+        let mut buffers = [Vec::new(), Vec::new()];
         let mut counts = HashMap::new();
-        matched.for_each_block(|block, offsets| {
+        matched.all().for_each_block(|block, offsets| {
             let count = |combination| *counts.entry(combination).or_insert(0) += 1;
             self.for_each(block, offsets, &mut buffers, count);
         });
-        ByCombination::Sparse(counts)
+        counts
     }
 
     /// The codes of a combination.

@@ -11,7 +11,9 @@ use super::live::SegmentHandle;
 use crate::Result;
 use crate::aggregate::AmountCount;
 use crate::encoding::row::CompanyNumber;
-use crate::exec::{GroupColumn, MatchedRows, for_each_code, read_column};
+use crate::exec::{
+    GroupColumn, MatchedRows, SharedExecutor, fold_into, for_each_code, read_column,
+};
 use crate::query::{Facet, GroupBy};
 use crate::signal::Currency;
 
@@ -29,6 +31,7 @@ pub(super) struct SegmentCells<'m, 's> {
     pub(super) columns: &'m SegmentColumnsBy<'s>,
     pub(super) cells: ByCombination<u32>,
     pub(super) matched: &'m MatchedRows,
+    pub(super) executor: Option<&'s SharedExecutor>,
 }
 
 /// The amounts of cells, by currency.
@@ -74,40 +77,11 @@ impl CellAmounts {
         cells: usize,
     ) -> Result<CellAmounts> {
         let currencies = currencies_of(segments);
-        let mut slots: Vec<u32> = Vec::new();
-        let mut bits: Vec<u64> = Vec::new();
+        let mut amounts = AmountList::default();
         for (handle, matched) in segments.iter().zip(matches) {
-            let segment = &*handle.segment;
-            let (column, amounts) = (segment.amount_column()?.column, segment.amounts()?);
-            let currency = GroupColumn::of(segment, GroupBy::Facet(Facet::FundingCurrency))?;
-            let numbers =
-                currency_numbers(segment.facet_labels(Facet::FundingCurrency), &currencies);
-            let mut codes = Vec::new();
-            let mut with_amount = Vec::new();
-            let mut buffers = [Vec::new(), Vec::new()];
-            matched.matched.for_each_block(|block, offsets| {
-                read_column(column, block, offsets, &mut codes);
-                with_amount.clear();
-                for (&offset, &code) in offsets.iter().zip(&codes) {
-                    if let Some(index) = code.checked_sub(1) {
-                        with_amount.push(offset);
-                        // Negative zero is zero.
-                        bits.push((amounts[index as usize] + 0.0).to_bits());
-                    }
-                }
-                let first = slots.len();
-                matched
-                    .columns
-                    .for_each(block, &with_amount, &mut buffers, |combination| {
-                        let cell = matched.cells.get(combination).unwrap_or(NO_CELL);
-                        slots.push(cell.min(cells as u32 - 1) * currencies.len() as u32);
-                    });
-                currency.read(block, &with_amount, &mut codes);
-                for (slot, &code) in slots[first..].iter_mut().zip(&codes) {
-                    *slot += numbers[code as usize];
-                }
-            });
+            list_amounts(&mut amounts, handle, matched, &currencies, cells)?;
         }
+        let (slots, bits) = amounts;
         Ok(CellAmounts::sorted(currencies, cells, &slots, &bits))
     }
 
@@ -196,6 +170,63 @@ impl CellAmounts {
     }
 }
 
+/// The slots of amounts and, in the same order, the amounts as bits.
+type AmountList = (Vec<u32>, Vec<u64>);
+
+/// Lists the amounts of a segment's matches, in any order.
+fn list_amounts(
+    listed: &mut AmountList,
+    handle: &SegmentHandle,
+    matched: &SegmentCells<'_, '_>,
+    currencies: &[Option<Currency>],
+    cells: usize,
+) -> Result<()> {
+    let segment = &*handle.segment;
+    let (column, amounts) = (segment.amount_column()?.column, segment.amounts()?);
+    let currency = GroupColumn::of(segment, GroupBy::Facet(Facet::FundingCurrency))?;
+    let numbers = currency_numbers(segment.facet_labels(Facet::FundingCurrency), currencies);
+    // Amounts are sorted by slot afterwards, so that the order of parts does not matter.
+    let list = |(slots, bits): &mut AmountList, part| {
+        let (mut codes, mut with_amount) = (Vec::new(), Vec::new());
+        let mut buffers = [Vec::new(), Vec::new()];
+        matched.matched.part(part).for_each_block(|block, offsets| {
+            read_column(column, block, offsets, &mut codes);
+            with_amount.clear();
+            for (&offset, &code) in offsets.iter().zip(&codes) {
+                if let Some(index) = code.checked_sub(1) {
+                    with_amount.push(offset);
+                    // Negative zero is zero.
+                    bits.push((amounts[index as usize] + 0.0).to_bits());
+                }
+            }
+            let first = slots.len();
+            let slot = |combination| {
+                let cell = matched.cells.get(combination).unwrap_or(NO_CELL);
+                slots.push(cell.min(cells as u32 - 1) * currencies.len() as u32);
+            };
+            matched
+                .columns
+                .for_each(block, &with_amount, &mut buffers, slot);
+            currency.read(block, &with_amount, &mut codes);
+            for (slot, &code) in slots[first..].iter_mut().zip(&codes) {
+                *slot += numbers[code as usize];
+            }
+        });
+        Ok(())
+    };
+    fold_into(
+        matched.executor,
+        matched.matched.len(),
+        listed,
+        AmountList::default,
+        list,
+        |(slots, bits), (other_slots, other_bits)| {
+            slots.extend(other_slots);
+            bits.extend(other_bits);
+        },
+    )
+}
+
 /// The amounts of one currency as counts, ascending.
 pub(super) fn counted(currency: Option<Currency>, bits: &mut [u64]) -> Vec<AmountCount> {
     bits.sort_unstable();
@@ -256,7 +287,7 @@ pub(super) fn count_companies(
         let column = handle.segment.company_column()?;
         let mut codes = Vec::new();
         let mut buffers = [Vec::new(), Vec::new()];
-        matched.matched.for_each_block(|block, offsets| {
+        matched.matched.all().for_each_block(|block, offsets| {
             read_column(column, block, offsets, &mut codes);
             for code in &mut codes {
                 let company = ranks.number_or_len(index, CompanyNumber::of_code(*code));
@@ -291,6 +322,7 @@ fn count_all_companies(
         let numbers = ranks.numbers_of(index);
         matched
             .matched
+            .all()
             .for_each_block(|block, offsets| match numbers {
                 None => for_each_code(column, block, offsets, |code| {
                     has_match[code as usize - 1] = 1;

@@ -119,7 +119,8 @@ pub use writer::{CompanyDeletion, Writer};
 
 use self::shared::Shared;
 use self::storage::{Directory, Storage};
-use crate::Result;
+use crate::exec::{Executor, SharedExecutor, SplitLimits};
+use crate::{Error, Result};
 
 /// An index, which always has a current snapshot.
 ///
@@ -362,6 +363,58 @@ impl Index {
     /// [`Locked`](crate::ErrorKind::Locked) while another writer is open; otherwise as [`open`](Self::open).
     pub fn writer(&self) -> Result<Writer> {
         Writer::open(&self.0)
+    }
+
+    /// Lets counts, facets and aggregates of segments with more than five million signals use several threads, which the
+    /// host provides: those of this index and of all its snapshots, from now on. Answers do not depend on it.
+    ///
+    /// A query asks for the executor only if it is expected to take 150 microseconds more, and only one at a time has it:
+    /// others run on their own threads meanwhile, so that an index under load does not answer less.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use signaldex::{Executor, sample};
+    ///
+    /// struct Threads;
+    ///
+    /// impl Executor for Threads {
+    ///     fn run(&self, task: &(dyn Fn() + Sync)) {
+    ///         std::thread::scope(|scope| {
+    ///             scope.spawn(task);
+    ///             task();
+    ///         });
+    ///     }
+    /// }
+    ///
+    /// let index = sample::index()?;
+    /// index.set_executor(Arc::new(Threads))?;
+    /// assert!(index.set_executor(Arc::new(Threads)).is_err(), "it has one");
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) if the index has an executor already.
+    pub fn set_executor(&self, executor: Arc<dyn Executor>) -> Result<()> {
+        self.share_executor(SharedExecutor::new(executor, SplitLimits::DEFAULT))
+    }
+
+    /// As [`set_executor`](Self::set_executor) with other limits, for tests of this crate.
+    #[cfg(feature = "__strategies")]
+    #[doc(hidden)]
+    pub fn set_executor_within(
+        &self,
+        executor: Arc<dyn Executor>,
+        limits: SplitLimits,
+    ) -> Result<()> {
+        self.share_executor(SharedExecutor::new(executor, limits))
+    }
+
+    fn share_executor(&self, shared: SharedExecutor) -> Result<()> {
+        let set = self.0.current.load().executor.set(shared);
+        set.map_err(|_| {
+            Error::invalid("the index has an executor already; set it once, after opening it")
+        })
     }
 
     fn from_storage(storage: Arc<dyn Storage>) -> Result<Index> {

@@ -70,6 +70,7 @@ fn run<O: Observer>(
         order,
         strategies,
         may_be_eager: may_be_eager(query.filter(), segments.len(), strategies),
+        executor: None,
     };
     let mut page = Collected::new(query);
     let counters = match segments {

@@ -14,7 +14,7 @@ use super::result_page::RowAddress;
 use crate::Result;
 use crate::digest::Digest;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::exec::{Request, may_be_eager};
+use crate::exec::{Request, SharedExecutor, may_be_eager};
 use crate::plan::Strategies;
 use crate::query::{Filter, IdOrder};
 use crate::signal::{Company, Item, Signal, SignalId};
@@ -40,6 +40,8 @@ pub struct Snapshot {
     pub(super) earlier_ranks: Option<Arc<CompanyRanks>>,
     /// What keys with a filter see of this index, shared by its snapshots.
     pub(super) narrowings: Arc<Narrowings<Snapshot>>,
+    /// What runs parts of queries, shared by the snapshots of an index.
+    pub(super) executor: Arc<OnceLock<SharedExecutor>>,
 }
 
 /// A signal and its company.
@@ -77,6 +79,7 @@ impl Snapshot {
             company_ranks: Arc::default(),
             earlier_ranks: None,
             narrowings: Arc::default(),
+            executor: Arc::default(),
         }
     }
 
@@ -88,6 +91,7 @@ impl Snapshot {
         Snapshot {
             earlier_ranks,
             narrowings: Arc::clone(&earlier.narrowings),
+            executor: Arc::clone(&earlier.executor),
             ..self
         }
     }
@@ -257,6 +261,7 @@ impl Snapshot {
             order: IdOrder::default(),
             strategies: &self.strategies,
             may_be_eager: may_be_eager(filter, self.segments.len(), &self.strategies),
+            executor: self.executor.get(),
         }
     }
 }

@@ -28,6 +28,7 @@ pub(super) fn run<O: Observer>(
         order: IdOrder::default(),
         strategies,
         may_be_eager: false,
+        executor: None,
     };
     let to_skip = match query.start() {
         Start::Page(number) => (usize::from(*number) - 1) * query.limit(),

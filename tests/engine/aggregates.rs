@@ -173,7 +173,7 @@ fn grouping(random: &mut Random) -> String {
     text
 }
 
-fn query_of(questions: &mut Questions<'_>) -> Option<(String, AggregateQuery)> {
+pub(crate) fn query_of(questions: &mut Questions<'_>) -> Option<(String, AggregateQuery)> {
     let filter = if questions.random.chance(40) {
         String::new()
     } else {

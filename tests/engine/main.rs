@@ -20,6 +20,7 @@ mod library;
 mod metamorphic;
 mod names;
 mod oracle;
+mod parallel;
 mod parsing;
 mod questions;
 #[path = "../../src/fixtures/random.rs"]

@@ -59,14 +59,17 @@ fn groups_have_the_numbers_of_their_rows() {
                     order: IdOrder::default(),
                     strategies: &Strategies::ALL,
                     may_be_eager: false,
+                    executor: None,
                 };
                 let matched = live.matched_rows::<Unobserved>(&request).expect(WHOLE).0;
                 let mut expected = Vec::new();
-                matched.for_each_block(|block, offsets| {
+                matched.all().for_each_block(|block, offsets| {
                     expected.extend(offsets.iter().map(|&offset| Row::of(block, offset)));
                 });
                 let expected = counted(&column, expected.into_iter());
-                assert_eq!(column.count(&matched), expected, "{by:?}, {text}");
+                let mut counters = column.counters();
+                column.count(matched.all(), &mut counters);
+                assert_eq!(column.counts(counters), expected, "{by:?}, {text}");
             }
         }
     }

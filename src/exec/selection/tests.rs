@@ -127,6 +127,7 @@ fn the_first_matches_by_value_are_those_of_a_sort() {
                 order: IdOrder::default(),
                 strategies,
                 may_be_eager: false,
+                executor: None,
             };
             let mut storage = PlanStorage::new();
             let plan = live.plan(&mut storage, &request(&Strategies::ALL), None);
