@@ -12,6 +12,7 @@ mod mcp;
 mod people;
 mod prune;
 mod publish;
+mod query_threads;
 mod replica;
 mod searches;
 mod serve;

@@ -25,6 +25,7 @@ use tracing::level_filters::LevelFilter;
 use super::address::ListenAddress;
 use super::keys::StateFile;
 use super::log;
+use super::query_threads;
 use super::replica::{OpenedReplica, ReplicaOptions};
 #[cfg(feature = "sql")]
 use super::sql_listener::SqlOptions;
@@ -180,6 +181,10 @@ struct Bounds {
     /// Threads for expensive queries; by default all cores but one
     #[arg(long, value_name = "N", default_value_t = Limits::default().query_threads, value_parser = parse_number(Limits::QUERY_THREADS_MAX), env = "SIGNALDEX_QUERY_THREADS")]
     query_threads: usize,
+    /// Threads for one count, facet count or aggregate of an index with segments above five million signals; one such
+    /// query at a time has more than one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_number(THREADS_PER_QUERY_MAX), env = "SIGNALDEX_THREADS_PER_QUERY")]
+    threads_per_query: usize,
     /// Seconds that an expensive query may wait for its turn
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds, env = "SIGNALDEX_QUERY_WAIT")]
     query_wait: Duration,
@@ -203,6 +208,13 @@ struct Bounds {
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_SHUTDOWN_TIMEOUT")]
     shutdown_timeout: Duration,
 }
+
+/// Why a node has no such threads.
+const NODE_THREADS: &str = "--threads-per-query is for an index or a replica; a node of a cluster answers its shards side \
+                            by side, so leave it out";
+
+/// With more, each would have less than three blocks of ten million signals.
+const THREADS_PER_QUERY_MAX: usize = 64;
 
 /// What is served.
 pub(super) enum ServedCorpus {
@@ -246,6 +258,9 @@ impl Serve {
         disable_huge_pages();
         // Before anything is opened or announced.
         self.deprecation()?;
+        if self.is_node() && self.bounds.threads_per_query > 1 {
+            return Err(NODE_THREADS.into());
+        }
         let is_json = self.log_format.is_json();
         let log = log::start(is_json)
             .map_err(|error| format!("the thread of the log cannot be started: {error}"))?;
@@ -388,6 +403,7 @@ impl Serve {
         }
         let index = replica.map(OpenedReplica::index).or(index);
         let index = index.map_or_else(sample::index, Ok)?;
+        query_threads::share(&index, self.bounds.threads_per_query)?;
         Ok(ServedCorpus::Index(index))
     }
 

@@ -29,7 +29,7 @@ const fn seconds(option: &'static str) -> Numeric {
     }
 }
 
-const NUMBERS: [Numeric; 12] = [
+const NUMBERS: [Numeric; 13] = [
     concurrent("--max-connections"),
     concurrent("--max-in-flight"),
     concurrent("--max-exports"),
@@ -38,6 +38,11 @@ const NUMBERS: [Numeric; 12] = [
         option: "--query-threads",
         bounds: ["1", "1024"],
         beyond: ["0", "1025"],
+    },
+    Numeric {
+        option: "--threads-per-query",
+        bounds: ["1", "64"],
+        beyond: ["0", "65"],
     },
     seconds("--header-timeout"),
     seconds("--request-timeout"),
