@@ -54,6 +54,8 @@ MISTAKES = [
      "key.map_or(self, |key| self.within_key(key))", "key.filter(|_| false).map_or(self, |key| self.within_key(key))", SERVICE),
     ("positions of all filters are one", "src/index/narrowed.rs",
      "identity: self.identity.within(filter.fingerprint()),", "identity: self.identity,", SERVICE),
+    ("what a key no longer sees is not removed from copies", "src/index/changes.rs",
+     "if !live.stored_deletions().contains(row) {", "if !live.deleted.contains(row) {", ["-p", "signaldex", "--lib", "copies_of_what_keys_see"]),
 ]
 
 
