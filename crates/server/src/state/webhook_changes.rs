@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - Each change of a search with a webhook adds a row in its own transaction, with the next number.
-//! - The newest [`KEPT`] rows are kept, so the last number never decreases. Who is further behind reads all searches.
+//! - The newest [`KEPT`] rows are kept, so the last number never decreases. A deliverer that is further behind reads all searches.
 
 use rusqlite::{Connection, Row, params};
 
