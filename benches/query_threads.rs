@@ -39,7 +39,7 @@ const PANEL: [Facet; 4] = [
 const QUERIES: usize = 6;
 
 /// How often each query is asked in either way; the fastest counts.
-const TURNS: usize = 7;
+const TURNS: usize = 15;
 
 /// What takes less is no work for several threads.
 const WORK_MIN: Duration = Duration::from_micros(500);

@@ -2,7 +2,8 @@
 //!
 //! The first part runs on the calling thread, with a clock. Only if the rest is expected to take long does it run on the
 //! executor, whose threads claim part after part, so that they end together. One query at a time has the executor; others
-//! run on their own threads meanwhile, as they do without one, so that an index under load does no more work.
+//! run on their own threads meanwhile, as they do without one, so that an index under load does no more work. On a machine
+//! so busy that no thread comes to help, the next queries do not wait for any.
 
 use std::fmt::{self, Debug};
 use std::ops::Range;
@@ -88,6 +89,10 @@ pub struct SplitLimits {
     pub part_blocks: u32,
     /// The time that is expected for the rest, from which on waking other threads pays off.
     pub rest_min: Duration,
+    /// The time that is expected for the rest, from which on a thread that finds nothing left came late.
+    pub late_min: Duration,
+    /// Queries that then go alone.
+    pub alone_after_late: u32,
 }
 
 impl SplitLimits {
@@ -96,6 +101,8 @@ impl SplitLimits {
         rows_min: 5_000_000,
         part_blocks: 2,
         rest_min: Duration::from_micros(150),
+        late_min: Duration::from_millis(1),
+        alone_after_late: 32,
     };
 }
 
@@ -139,6 +146,8 @@ pub(crate) struct SharedExecutor {
     executor: Arc<dyn Executor>,
     limits: SplitLimits,
     is_taken: AtomicBool,
+    /// Queries that do not ask for it from now on.
+    alone: AtomicU32,
 }
 
 impl Debug for SharedExecutor {
@@ -155,6 +164,7 @@ impl SharedExecutor {
             executor,
             limits,
             is_taken: AtomicBool::new(false),
+            alone: AtomicU32::new(0),
         }
     }
 
@@ -202,17 +212,26 @@ impl SharedExecutor {
         }
         // A panic of another thread has reached this one through the executor, so the list is whole.
         let others = others.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // The calling thread waited for others that did nothing, as on a machine without an idle core.
+        if others.len() < 2 && rest >= self.limits.late_min {
+            let queries = self.limits.alone_after_late;
+            self.alone.store(queries, Ordering::Relaxed);
+        }
         for other in others {
             merge(found, other?);
         }
         Ok(())
     }
 
-    /// The executor, unless another query has it.
+    /// The executor, unless another query has it or others came late before.
     fn take_turn(&self) -> Option<ExecutorGuard<'_>> {
         // Not a lock: waiting for the executor would take longer than going on alone.
         let was_taken = self.is_taken.swap(true, Ordering::Acquire);
-        (!was_taken).then_some(ExecutorGuard(&self.is_taken))
+        let guard = (!was_taken).then_some(ExecutorGuard(&self.is_taken))?;
+        // Only the query that has the executor counts down.
+        let alone = self.alone.load(Ordering::Relaxed);
+        self.alone.store(alone.saturating_sub(1), Ordering::Relaxed);
+        (alone == 0).then_some(guard)
     }
 }
 

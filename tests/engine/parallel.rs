@@ -30,6 +30,8 @@ const LIMITS: SplitLimits = SplitLimits {
     rows_min: 1 << 16,
     part_blocks: 1,
     rest_min: Duration::ZERO,
+    late_min: Duration::ZERO,
+    alone_after_late: 0,
 };
 
 /// Three threads for each query; counts the queries.

@@ -19,6 +19,8 @@ const ALWAYS: SplitLimits = SplitLimits {
     rows_min: 0,
     part_blocks: 3,
     rest_min: Duration::ZERO,
+    late_min: Duration::ZERO,
+    alone_after_late: 0,
 };
 
 fn shared(threads: usize, limits: SplitLimits) -> SharedExecutor {
@@ -84,4 +86,15 @@ fn errors_of_any_part_are_returned_and_the_executor_is_given_back() {
         assert!(fold(Some(&executor), 50, || (), step, |(), ()| ()).is_err());
         assert!(executor.take_turn().is_some());
     }
+}
+
+#[test]
+fn queries_go_alone_after_one_that_nobody_helped() {
+    let limits = SplitLimits {
+        alone_after_late: 2,
+        ..ALWAYS
+    };
+    let executor = shared(1, limits);
+    let parts = [(); 5].map(|()| visited(&executor, 50).1);
+    assert_eq!(parts, [17, 2, 2, 17, 2]);
 }
