@@ -22,7 +22,7 @@ pub(crate) struct SearchesWanted<'a> {
 
 /// A page of saved searches.
 #[derive(Debug, Default)]
-pub(crate) struct SearchPage {
+pub(crate) struct FoundSearches {
     pub(crate) searches: Vec<SearchRecord>,
     /// The id of the last search that was looked at, after which the next page goes on.
     pub(crate) last: String,
@@ -83,7 +83,7 @@ impl State {
     pub(crate) fn search_page(
         &self,
         wanted: &SearchesWanted<'_>,
-    ) -> Result<SearchPage, StateError> {
+    ) -> Result<FoundSearches, StateError> {
         self.search_page_within(wanted, TEXT_BYTES_MAX)
     }
 
@@ -91,7 +91,7 @@ impl State {
         &self,
         wanted: &SearchesWanted<'_>,
         bytes_max: usize,
-    ) -> Result<SearchPage, StateError> {
+    ) -> Result<FoundSearches, StateError> {
         // A condition that need not hold would keep SQLite from the index of a key's searches.
         let of_key = match wanted.key {
             "" => ":key = ''",
@@ -119,7 +119,7 @@ impl State {
                 ":key": wanted.key, ":before": wanted.before,
                 ":status": wanted.status.map(SearchStatus::as_str), ":now": now.unix_timestamp()
             };
-            let mut page = SearchPage::default();
+            let mut page = FoundSearches::default();
             let mut rows = statement.query(known)?;
             // Invariant: `page` has the wanted ones of the searches that were looked at.
             while let Some(row) = rows.next()? {

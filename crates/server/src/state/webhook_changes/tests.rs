@@ -58,12 +58,12 @@ fn url() -> WebhookUrl {
 
 /// The searches as one that follows the changes has them.
 #[derive(Default)]
-struct Followed {
+struct FollowedSearches {
     change: i64,
     searches: BTreeMap<i64, (Filter, bool)>,
 }
 
-impl Followed {
+impl FollowedSearches {
     /// Follows, and returns how many rows that has read.
     fn follow(&mut self, state: &State) -> usize {
         let changed = state.changed_searches(self.change).expect("the state");
@@ -86,7 +86,7 @@ impl Followed {
 fn a_change_of_one_search_is_read_without_the_others() {
     let fixture = Fixture::new();
     let state = &fixture.state;
-    let mut followed = Followed::default();
+    let mut followed = FollowedSearches::default();
     assert_eq!(followed.follow(state), 0);
     let ids: Vec<String> = (0..100)
         .map(|number| fixture.save(&number.to_string()))
@@ -126,9 +126,9 @@ fn changes_are_read_in_pages_and_forgotten_after_ten_thousand() {
     fixture.save("first");
     let first = state.webhook_changes().expect("the state");
     fixture.change(1, PAGE_ROWS + 1);
-    let mut followed = Followed {
+    let mut followed = FollowedSearches {
         change: first,
-        ..Followed::default()
+        ..FollowedSearches::default()
     };
     assert_eq!(followed.follow(state), PAGE_ROWS as usize);
     assert_eq!((followed.follow(state), followed.follow(state)), (1, 0));
