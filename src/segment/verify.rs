@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use super::ensure::ensure;
 use super::record::{self, RecordWriter, Stored};
-use super::value_counts::{CountedFacet, ValueCounter};
+use super::value_counts::{COUNTED_TOGETHER, CountedFacet, ValueCounter};
 use super::{FacetView, Field, Segment, TextField, check_file};
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
@@ -63,14 +63,18 @@ impl Segment {
         let (stored, postings) = (self.views().value_counts, self.posting_entries()?);
         let mut counter = ValueCounter::new(postings, &facets);
         // All postings have been checked.
-        for (index, id) in stored.postings().enumerate() {
-            ensure(
-                counter.count(id)? == stored.bytes_of(index),
-                &format!(
-                    "the value counts of posting {} are not those of its rows",
-                    id.0
-                ),
-            )?;
+        let ids: Vec<PostingId> = stored.postings().collect();
+        let mut indices = 0..ids.len();
+        for together in ids.chunks(COUNTED_TOGETHER) {
+            for (bytes, index) in counter.count_all(together)?.iter().zip(&mut indices) {
+                ensure(
+                    bytes == stored.bytes_of(index),
+                    &format!(
+                        "the value counts of posting {} are not those of its rows",
+                        ids[index].0
+                    ),
+                )?;
+            }
         }
         Ok(())
     }
