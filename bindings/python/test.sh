@@ -82,6 +82,16 @@ echo "== tests"
 "$bin/pip" install --quiet --disable-pip-version-check --no-index "$wheel"
 "$bin/python" -m pytest -q
 
+echo "== tables for PyPI's datafusion, which compiles the engine"
+tables=$target/python-tables
+rm -rf "$tables"
+"$python" -m venv "$tables"
+"$bin/maturin" build --locked --quiet --profile dev --features datafusion --out "$tables/wheels"
+"$tables/bin/pip" install --quiet --disable-pip-version-check pytest "datafusion==55.*" pandas "$tables"/wheels/*.whl
+"$tables/bin/python" -c 'from signaldex import sample; sample.index().snapshot().companies_table()'
+"$tables/bin/python" -m pytest -q tests/test_sql_table.py
+rm -rf "$tables"
+
 echo "== types: the stubs are what is there, and a program that uses them is checked strictly"
 "$bin/python" -m mypy.stubtest signaldex --mypy-config-file pyproject.toml --allowlist tests/stubtest-allowlist.txt --ignore-unused-allowlist
 "$bin/python" -m mypy --strict examples/embed.py examples/walk.py examples/explain.py examples/frames.py

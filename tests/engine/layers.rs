@@ -166,7 +166,7 @@ crates/server: signaldex
 crates/cluster: signaldex signaldex-server
 crates/sql: signaldex
 crates/cli: signaldex signaldex-cluster signaldex-server signaldex-sql signaldex-synthetic
-bindings/python: signaldex signaldex-synthetic
+bindings/python: signaldex signaldex-sql signaldex-synthetic
 ";
 
 /// The packages of the workspace that a manifest depends on, tests left out.

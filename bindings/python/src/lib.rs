@@ -24,6 +24,7 @@ mod query;
 mod records;
 mod saved;
 mod snapshot;
+mod sql_table;
 mod stream;
 mod synthetic;
 mod text;
@@ -56,6 +57,8 @@ mod _native {
     use crate::saved::PySavedSearches;
     #[pymodule_export]
     use crate::snapshot::PySnapshot;
+    #[pymodule_export]
+    use crate::sql_table::PySqlTable;
     #[pymodule_export]
     use crate::stream::PyIterator;
     #[pymodule_export]

@@ -15,6 +15,7 @@ use crate::matches::PyMatches;
 use crate::page::PyPage;
 use crate::query::{FACETS, check_order, facet_of, order_of, with_filter, with_query};
 use crate::records::{self, new_record};
+use crate::sql_table::PySqlTable;
 use crate::stream::{MatchOptions, Owner, PyIterator, Stream};
 use crate::{dump, errors, explanation};
 
@@ -121,6 +122,19 @@ impl PySnapshot {
             ask(py, || self.0.facets_of(filter, today, &wanted))
         })?;
         facet_counts(py, &counted, &wanted)
+    }
+
+    /// The signals as a table of DataFusion, which ``SessionContext.register_table`` of PyPI's ``datafusion`` takes.
+    ///
+    /// ``docs/sql.md`` lists its columns; searches on its column ``query`` count days from ``today``.
+    #[pyo3(signature = (today = None))]
+    fn signals_table(&self, py: Python<'_>, today: Option<Today>) -> PyResult<PySqlTable> {
+        PySqlTable::of_signals(py, &self.0, today_of(today))
+    }
+
+    /// The companies as a table of DataFusion, as ``signals_table``.
+    fn companies_table(&self, py: Python<'_>) -> PyResult<PySqlTable> {
+        PySqlTable::of_companies(py, &self.0)
     }
 
     /// The companies that fulfil a query, by themselves and by their signals.

@@ -101,3 +101,7 @@ class IndexIoError(SignaldexError, OSError):
 
 class Closed(SignaldexError, ValueError):
     """The writer is closed, or the builder has finished."""
+
+
+class DataFusionMismatch(SignaldexError, ImportError):
+    """This package has no tables for the ``datafusion`` that asks for them; the message says which it has."""

@@ -399,8 +399,29 @@ class Snapshot:
         signals.
         """
     def __len__(self) -> int: ...
+    def signals_table(self, today: _Today | None = None) -> SqlTable:
+        """The signals as a table of DataFusion, which ``SessionContext.register_table`` of PyPI's ``datafusion`` takes.
+
+        ``docs/sql.md`` lists its columns; searches on its column ``query`` count days from ``today``. Raises
+        ``DataFusionMismatch`` where the wheel was built without the feature ``datafusion``.
+        """
+    def companies_table(self) -> SqlTable:
+        """The companies as a table of DataFusion, as ``signals_table``."""
     def verify(self) -> None:
         """Checks every byte and every record. Raises ``CorruptIndex``. Cost: reads everything."""
+
+@final
+class SqlTable:
+    """A table of a snapshot, for sessions of PyPI's ``datafusion`` of the same major version."""
+
+    @property
+    def name(self) -> str:
+        """What ``docs/sql.md`` calls the table: ``signals`` or ``companies``."""
+    def __datafusion_table_provider__(self, session: object | None = None) -> object:
+        """The table as a session takes it; ``register_table`` calls this.
+
+        Raises ``DataFusionMismatch``, which names both versions, where another major version of ``datafusion`` asks.
+        """
 
 @final
 class Page:
