@@ -244,7 +244,7 @@ impl Drop for ExecutorGuard<'_> {
     }
 }
 
-/// UnclaimedBlocks of blocks that threads claim.
+/// Blocks that threads claim in parts.
 struct UnclaimedBlocks {
     next: AtomicU32,
     end: u32,

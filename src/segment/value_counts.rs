@@ -304,7 +304,7 @@ pub(super) struct ValueCounter<'a> {
 }
 
 /// Counts by facet and code, 0 included.
-type Counts = Vec<Vec<u64>>;
+type CountsByCode = Vec<Vec<u64>>;
 
 impl<'a> ValueCounter<'a> {
     pub(super) fn new(
@@ -321,7 +321,7 @@ impl<'a> ValueCounter<'a> {
     /// The stored counts of the rows of some postings. All postings are whole.
     pub(super) fn count_all(&mut self, ids: &[PostingId]) -> Result<Vec<Vec<u8>>> {
         let zeros = |_| self.facets.iter().map(|facet| vec![0; facet.values + 1]);
-        let mut counts: Vec<Counts> = ids.iter().map(zeros).map(Iterator::collect).collect();
+        let mut counts: Vec<CountsByCode> = ids.iter().map(zeros).map(Iterator::collect).collect();
         let postings = self.postings;
         let next_block = |block| {
             let next = ids.iter().map(|&id| postings.get(id).next_block(block));
@@ -339,7 +339,7 @@ impl<'a> ValueCounter<'a> {
     }
 
     /// Adds the rows of a posting in a block, if it has some there.
-    fn count_block(&mut self, id: PostingId, block: u32, counts: &mut Counts) -> Result<()> {
+    fn count_block(&mut self, id: PostingId, block: u32, counts: &mut CountsByCode) -> Result<()> {
         let posting = self.postings.get(id);
         let (n, rows) = (posting.rows_in(block), posting.block(block));
         if n == 0 {
@@ -369,7 +369,7 @@ impl<'a> ValueCounter<'a> {
 }
 
 /// The stored form of counts.
-fn encoded(counts: &Counts) -> Vec<u8> {
+fn encoded(counts: &CountsByCode) -> Vec<u8> {
     // Code 0 is that of no value.
     let counts = || counts.iter().map(|counts| &counts[1..]);
     let width = |counts: &[u64]| match counts.iter().max() {
