@@ -249,7 +249,7 @@ fn every_other_command_in_the_documents_is_run_elsewhere() {
 
 /// Features, profiles, tests and scripts that a command names exist.
 fn assert_words_exist(document: &str, command: &str) {
-    let packages = ["", "crates/cli/", "crates/server/"];
+    let packages = ["", "crates/cli/", "crates/server/", "bindings/python/"];
     let manifests = packages.map(|package| read(&format!("{package}Cargo.toml")));
     let has = |text: String| manifests.iter().any(|manifest| manifest.contains(&text));
     let words: Vec<&str> = command.split_whitespace().collect();
