@@ -126,7 +126,8 @@ impl PySnapshot {
 
     /// The signals as a table of DataFusion, which ``SessionContext.register_table`` of PyPI's ``datafusion`` takes.
     ///
-    /// ``docs/sql.md`` lists its columns; searches on its column ``query`` count days from ``today``.
+    /// ``docs/sql.md`` lists its columns; searches on its column ``query`` count days from ``today``. Raises
+    /// ``DataFusionMismatch`` where the wheel was built without the feature ``datafusion``.
     #[pyo3(signature = (today = None))]
     fn signals_table(&self, py: Python<'_>, today: Option<Today>) -> PyResult<PySqlTable> {
         PySqlTable::of_signals(py, &self.0, today_of(today))

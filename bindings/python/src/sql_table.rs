@@ -18,10 +18,10 @@ use self::no_engine::{TableProvider, capsule_of, companies, signals};
 #[cfg(feature = "datafusion")]
 use datafusion::catalog::TableProvider;
 
-/// A table of a snapshot, for sessions of DataFusion.
+/// A table of a snapshot, for sessions of PyPI's ``datafusion`` of the same major version.
 #[pyclass(name = "SqlTable", module = "signaldex", frozen)]
 pub(crate) struct PySqlTable {
-    /// What the table is called in the documents: ``signals`` or ``companies``.
+    /// What ``docs/sql.md`` calls the table: ``signals`` or ``companies``.
     #[pyo3(get)]
     name: &'static str,
     table: Arc<dyn TableProvider>,
@@ -45,7 +45,9 @@ impl PySqlTable {
 
 #[pymethods]
 impl PySqlTable {
-    /// The table as a session of DataFusion takes it; ``register_table`` calls this.
+    /// The table as a session takes it; ``register_table`` calls this.
+    ///
+    /// Raises ``DataFusionMismatch``, which names both versions, where another major version of ``datafusion`` asks.
     #[pyo3(signature = (session = None))]
     fn __datafusion_table_provider__<'py>(
         &self,

@@ -34,6 +34,11 @@ pub(super) fn number(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result
     row.get(column).map(|Number(number)| number)
 }
 
+/// The number of things in a column.
+pub(super) fn size(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<usize> {
+    number(row, column).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
+}
+
 /// The counts in the columns from one on.
 pub(super) fn counts(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Counts> {
     let mut counts = Counts::default();

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use time::UtcDateTime;
 
 use super::audit_store::AuditedRow;
+use super::number::size;
 use super::{State, StateError, webhook_store};
 use crate::actor::Actor;
 use crate::corpus::FeedPosition;
@@ -391,7 +392,7 @@ fn webhook(row: &Row<'_>) -> rusqlite::Result<Option<WebhookRecord>> {
             rusqlite::Error::FromSqlConversionFailure(URL, Type::Text, Box::new(error))
         })?,
         position: position.map(|_| parsed(row, column)).transpose()?,
-        pending: row.get(URL + 3)?,
+        pending: size(row, URL + 3)?,
         delivered_at: delivered.and_then(|at| UtcDateTime::from_unix_timestamp(at).ok()),
     }))
 }

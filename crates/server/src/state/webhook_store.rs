@@ -10,6 +10,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::audit_store::AuditedRow;
+use super::number::{number, size};
 use super::{State, StateError};
 use crate::actor::Actor;
 use crate::corpus::FeedPosition;
@@ -205,8 +206,8 @@ impl State {
                     attempt: row.get(2)?,
                     status: row.get(3)?,
                     reason: row.get(4)?,
-                    milliseconds: row.get(5)?,
-                    matches: row.get(6)?,
+                    milliseconds: number(row, 5)?,
+                    matches: size(row, 6)?,
                 })
             })?;
             Ok(attempts.collect::<rusqlite::Result<_>>()?)
