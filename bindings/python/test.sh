@@ -86,7 +86,7 @@ echo "== tables for PyPI's datafusion, which compiles the engine"
 tables=$target/python-tables
 rm -rf "$tables"
 "$python" -m venv "$tables"
-"$bin/maturin" build --locked --quiet --profile dev --features datafusion --out "$tables/wheels"
+"$bin/maturin" build --locked --quiet --profile dev --features signaldex-python/datafusion --out "$tables/wheels"
 "$tables/bin/pip" install --quiet --disable-pip-version-check pytest "datafusion==55.*" pandas "$tables"/wheels/*.whl
 "$tables/bin/python" -c 'from signaldex import sample; sample.index().snapshot().companies_table()'
 "$tables/bin/python" -m pytest -q tests/test_sql_table.py

@@ -196,7 +196,7 @@ mod no_engine {
         mismatch(
             py,
             "this package was built without tables for datafusion: build it with them, \
-             maturin build --manifest-path bindings/python/Cargo.toml --features datafusion",
+             maturin build --manifest-path bindings/python/Cargo.toml --features signaldex-python/datafusion",
         )
     }
 }

@@ -27,7 +27,7 @@ needs_tables = pytest.mark.skipif(not with_tables(), reason="built without the f
 def test_a_wheel_without_tables_says_how_to_build_one() -> None:
     snapshot = sample.index().snapshot()
     for ask in (snapshot.signals_table, snapshot.companies_table):
-        with pytest.raises(DataFusionMismatch, match="--features datafusion"):
+        with pytest.raises(DataFusionMismatch, match="--features signaldex-python/datafusion"):
             ask()
         with pytest.raises(ImportError):
             ask()

@@ -257,7 +257,7 @@ fn assert_words_exist(document: &str, command: &str) {
         let exists = match pair[0] {
             "--features" => pair[1]
                 .split(',')
-                .map(|name| name.trim_start_matches("signaldex-cli/"))
+                .map(|name| name.rsplit('/').next().unwrap_or(name))
                 .all(|name| has(format!("\n{name} = ["))),
             "--profile" => has(format!("\n[profile.{}]", pair[1])),
             "--test" => packages.iter().any(|package| {
