@@ -38,7 +38,7 @@ const FILE_SHARE: u64 = if cfg!(test) { 1 } else { 33 };
 
 /// Postings that are counted together, block by block: the codes of a block, half a megabyte, are read from memory once for
 /// all of them. One after the other, each reads the codes of the whole segment, which no cache holds.
-pub(super) const COUNTED_TOGETHER: usize = if cfg!(test) { 2 } else { 64 };
+const COUNTED_TOGETHER: usize = if cfg!(test) { 2 } else { 64 };
 
 /// Bytes before the entries.
 const HEAD_BYTES: usize = 8;
@@ -253,16 +253,15 @@ pub(super) fn encode(
     let mut left = (file_bytes / FILE_SHARE).saturating_sub(HEAD_BYTES as u64);
     let mut counter = ValueCounter::new(postings, facets);
     let mut kept: Vec<(PostingId, Vec<u8>)> = Vec::new();
-    'all: for together in frequent.chunks(COUNTED_TOGETHER) {
-        for (&id, bytes) in together.iter().zip(counter.count_all(together)?) {
-            let length = (bytes.len() + size_of::<CountsEntry>()) as u64;
-            // Invariant: what is kept takes no more than its share of the file.
-            let Some(after) = left.checked_sub(length) else {
-                break 'all;
-            };
-            left = after;
-            kept.push((id, bytes));
-        }
+    for counted in counter.counts_of(&frequent) {
+        let (id, bytes) = counted?;
+        let length = (bytes.len() + size_of::<CountsEntry>()) as u64;
+        // Invariant: what is kept takes no more than its share of the file.
+        let Some(after) = left.checked_sub(length) else {
+            break;
+        };
+        left = after;
+        kept.push((id, bytes));
     }
     kept.sort_unstable_by_key(|&(id, _)| id);
     Ok((!kept.is_empty()).then(|| section_of(&kept)))
@@ -318,8 +317,20 @@ impl<'a> ValueCounter<'a> {
         }
     }
 
-    /// The stored counts of the rows of some postings. All postings are whole.
-    pub(super) fn count_all(&mut self, ids: &[PostingId]) -> Result<Vec<Vec<u8>>> {
+    /// The stored counts of the rows of each posting, in their order. All postings are whole.
+    pub(super) fn counts_of<'s>(
+        &'s mut self,
+        ids: &'s [PostingId],
+    ) -> impl Iterator<Item = Result<(PostingId, Vec<u8>)>> + use<'s, 'a> {
+        let together = ids.chunks(COUNTED_TOGETHER);
+        together.flat_map(|ids| match self.count_together(ids) {
+            Ok(counts) => ids.iter().copied().zip(counts).map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        })
+    }
+
+    /// The stored counts of the rows of some postings, block by block.
+    fn count_together(&mut self, ids: &[PostingId]) -> Result<Vec<Vec<u8>>> {
         let zeros = |_| self.facets.iter().map(|facet| vec![0; facet.values + 1]);
         let mut counts: Vec<CountsByCode> = ids.iter().map(zeros).map(Iterator::collect).collect();
         let postings = self.postings;

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use super::ensure::ensure;
 use super::record::{self, RecordWriter, Stored};
-use super::value_counts::{COUNTED_TOGETHER, CountedFacet, ValueCounter};
+use super::value_counts::{CountedFacet, ValueCounter};
 use super::{FacetView, Field, Segment, TextField, check_file};
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
@@ -64,17 +64,15 @@ impl Segment {
         let mut counter = ValueCounter::new(postings, &facets);
         // All postings have been checked.
         let ids: Vec<PostingId> = stored.postings().collect();
-        let mut indices = 0..ids.len();
-        for together in ids.chunks(COUNTED_TOGETHER) {
-            for (bytes, index) in counter.count_all(together)?.iter().zip(&mut indices) {
-                ensure(
-                    bytes == stored.bytes_of(index),
-                    &format!(
-                        "the value counts of posting {} are not those of its rows",
-                        ids[index].0
-                    ),
-                )?;
-            }
+        for (index, counted) in counter.counts_of(&ids).enumerate() {
+            let (id, bytes) = counted?;
+            ensure(
+                bytes == stored.bytes_of(index),
+                &format!(
+                    "the value counts of posting {} are not those of its rows",
+                    id.0
+                ),
+            )?;
         }
         Ok(())
     }
