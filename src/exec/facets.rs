@@ -8,7 +8,7 @@ use super::candidate_rows::CandidateRows;
 use super::execution::Execution;
 use super::live::LiveSegment;
 use super::observer::Observer;
-use super::parallel::{SharedExecutor, fold};
+use super::parallel::{SharedExecutor, add_each, fold};
 use crate::Result;
 use crate::encoding::code_counts::{
     are_sets_cheaper, count_in_block, count_in_sets, count_nibbles,
@@ -198,8 +198,7 @@ impl<'v, 'a> TallyCounters<'v, 'a> {
     /// Adds the counts of other blocks.
     fn add(&mut self, other: &TallyCounters<'_, '_>) {
         for (counts, others) in self.by_code.iter_mut().zip(&other.by_code) {
-            let counts = counts.iter_mut().zip(others);
-            counts.for_each(|(count, other)| *count += other);
+            add_each(counts, others);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The columns that matches are grouped by: a code for each row, of a period, a value of a list, or a company.
 
 use super::matched_rows::MatchedBlocks;
+use super::parallel::add_each;
 use crate::Result;
 use crate::encoding::column::{Column, NO_CODE};
 use crate::encoding::nibbles::FacetColumn;
@@ -46,10 +47,8 @@ pub(crate) struct CodeCounters {
 impl CodeCounters {
     /// Adds counters of the same column.
     pub(crate) fn add(&mut self, other: &CodeCounters) {
-        let counts = self.by_row_code.iter_mut().zip(&other.by_row_code);
-        counts.for_each(|(count, other)| *count += other);
-        let counts = self.by_code.iter_mut().zip(&other.by_code);
-        counts.for_each(|(count, other)| *count += other);
+        add_each(&mut self.by_row_code, &other.by_row_code);
+        add_each(&mut self.by_code, &other.by_code);
     }
 }
 

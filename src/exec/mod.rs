@@ -63,5 +63,5 @@ pub use parallel::Executor;
 pub(crate) use parallel::SplitLimits;
 #[cfg(feature = "__strategies")]
 pub use parallel::SplitLimits;
-pub(crate) use parallel::{SharedExecutor, fold, fold_into};
+pub(crate) use parallel::{SharedExecutor, add_each, fold, fold_into};
 pub(crate) use selection::WantedValues;

@@ -6,7 +6,7 @@
 //! so busy that no thread comes to help, the next queries do not wait for any.
 
 use std::fmt::{self, Debug};
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -139,6 +139,12 @@ pub(crate) fn fold_into<T: Send>(
         Some(executor) => executor.fold_into(len, found, start, step, merge),
         None => step(found, 0..len),
     }
+}
+
+/// Adds the counts of other blocks to those at the same places.
+pub(crate) fn add_each<N: Copy + AddAssign>(counts: &mut [N], others: &[N]) {
+    let counts = counts.iter_mut().zip(others);
+    counts.for_each(|(count, other)| *count += *other);
 }
 
 /// An executor that the queries of an index share.

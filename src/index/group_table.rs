@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::group_values::{GroupValues, MISSING};
 use crate::Result;
 use crate::aggregate::check_groups;
-use crate::exec::{GroupColumn, GroupColumnValues, MatchedRows, SharedExecutor, fold};
+use crate::exec::{GroupColumn, GroupColumnValues, MatchedRows, SharedExecutor, add_each, fold};
 use crate::query::AggregateQuery;
 use crate::query::limits::GROUPED_BY_MAX;
 use crate::segment::Segment;
@@ -121,10 +121,7 @@ impl<'s> SegmentColumnsBy<'s> {
                 });
                 Ok(())
             },
-            |counts, others| {
-                let counts = counts.iter_mut().zip(others);
-                counts.for_each(|(count, other)| *count += other);
-            },
+            |counts, others| add_each(counts, &others),
         )?;
         let counts = counts.into_iter().map(u64::from).collect();
         Ok(ByCombination::Dense(counts))
