@@ -242,15 +242,23 @@ fn a_webhook_is_paused_resumed_and_rotated() {
     assert!(entries.iter().all(|entry| entry.actor == "person:admin"));
 }
 
-#[test]
-fn a_test_shows_what_the_receiver_answers_and_changes_nothing() {
-    let (dashboard, key, session) = fixture();
+/// A receiver of webhooks on this machine, and the fields that save a search whose matches go to it.
+fn receiver(dashboard: &Dashboard, key: &str) -> (TcpListener, String) {
     let mut rules = WebhookRules::default();
     rules.http = true;
     rules.allowed.push("127.0.0.0/8".parse().expect("a range"));
     dashboard.service.set_webhook_rules(rules);
     let receiver = TcpListener::bind("127.0.0.1:0").expect("a listener");
     let address = receiver.local_addr().expect("an address");
+    let fields =
+        format!("key={key}&name=robots&query=&webhook=http%3A%2F%2F{address}%2F&since=now");
+    (receiver, fields)
+}
+
+#[test]
+fn a_test_shows_what_the_receiver_answers_and_changes_nothing() {
+    let (dashboard, key, session) = fixture();
+    let (receiver, fields) = receiver(&dashboard, &key);
     let received = thread::spawn(move || {
         let (mut socket, _) = receiver.accept().expect("a connection");
         let mut bytes = vec![0; 4096];
@@ -259,8 +267,6 @@ fn a_test_shows_what_the_receiver_answers_and_changes_nothing() {
         socket.write_all(answer.as_bytes()).expect("an answer");
         String::from_utf8_lossy(&bytes[..read]).into_owned()
     });
-    let fields =
-        format!("key={key}&name=robots&query=&webhook=http%3A%2F%2F{address}%2F&since=now");
     let created = submit(&dashboard, &session, "/searches", &fields);
     assert_eq!(created.status, 303, "{}", text(&created));
     let search = only(&dashboard);
@@ -297,14 +303,7 @@ fn a_test_shows_what_the_receiver_answers_and_changes_nothing() {
 #[test]
 fn a_third_test_is_told_to_wait_while_two_receivers_do_not_answer() {
     let (dashboard, key, session) = fixture();
-    let mut rules = WebhookRules::default();
-    rules.http = true;
-    rules.allowed.push("127.0.0.0/8".parse().expect("a range"));
-    dashboard.service.set_webhook_rules(rules);
-    let receiver = TcpListener::bind("127.0.0.1:0").expect("a listener");
-    let address = receiver.local_addr().expect("an address");
-    let fields =
-        format!("key={key}&name=robots&query=&webhook=http%3A%2F%2F{address}%2F&since=now");
+    let (receiver, fields) = receiver(&dashboard, &key);
     submit(&dashboard, &session, "/searches", &fields);
     let own = format!("id={}", only(&dashboard).id);
     let test = || submit(&dashboard, &session, "/searches/test", &own);
