@@ -32,6 +32,7 @@ import sys
 import threading
 import time
 
+from built import built
 from comparison import mean
 from open import evict
 
@@ -49,20 +50,6 @@ DEEP = "start deep in the ids"
 # Signals of a commit.
 COMMITTED = 10_000
 GIGABYTE = 1e9
-
-
-def program():
-    """Builds the bench and finds it, unless PROGRAM names one."""
-    if named := os.environ.get("PROGRAM"):
-        return named
-    command = ["cargo", "build", "--profile", "bench", "--package", "signaldex", "--bench", "hundred_million",
-               "--message-format=json-render-diagnostics"]
-    output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
-    for line in output.splitlines():
-        message = json.loads(line)
-        if message.get("executable") and message["target"]["name"] == "hundred_million":
-            return message["executable"]
-    sys.exit("cargo did not name the bench")
 
 
 def memory(pid):
@@ -282,7 +269,8 @@ def main():
     record = json.loads(path.read_text()) if path.exists() else {
         "date": "", "machine": f"{os.cpu_count()} cores, {total_memory():.0f} GiB",
         "repeat": f"benches/hundred_million.py {signals}", "values": {}, "tables": {}, "microseconds": {}}
-    bench = program()
+    # PROGRAM names one that is built already.
+    bench = os.environ.get("PROGRAM") or built("hundred_million")
     steps = {"build": lambda: build(bench, folder, signals, record), "draw": lambda: draw(bench, folder, queries),
              "open": lambda: opened(bench, folder, record), "cached": lambda: cached(bench, folder, queries, record),
              "limit": lambda: limit(bench, folder, queries, record),

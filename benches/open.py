@@ -9,7 +9,6 @@ written back and given up with posix_fadvise(POSIX_FADV_DONTNEED); mincore says 
 has to be on a disk: tmpfs keeps its pages.
 """
 import ctypes
-import json
 import mmap
 import os
 import pathlib
@@ -17,22 +16,12 @@ import statistics
 import subprocess
 import sys
 
+from built import built
+
 ROOT = pathlib.Path(__file__).parent.parent
 RUNS = 11
 # The lowest bit of each byte.
 ODD = bytes(value & 1 for value in range(256))
-
-
-def program():
-    """Builds the bench and finds it."""
-    command = ["cargo", "build", "--profile", "bench", "--package", "signaldex", "--bench", "open",
-               "--message-format=json-render-diagnostics"]
-    output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
-    for line in output.splitlines():
-        message = json.loads(line)
-        if message.get("executable") and message["target"]["name"] == "open":
-            return message["executable"]
-    sys.exit("cargo did not name the bench")
 
 
 def resident_pages(path):
@@ -86,7 +75,7 @@ def steps(bench, folder):
 def main():
     signals = sys.argv[1] if len(sys.argv) > 1 else "1000000"
     folder = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ROOT / "target" / "open") / signals
-    bench = program()
+    bench = built("open")
     if not (folder / "manifest").exists():
         folder.mkdir(parents=True, exist_ok=True)
         subprocess.run([bench, "build", folder, signals], check=True)

@@ -6,6 +6,7 @@
 #[allow(dead_code, reason = "not all of the classes is used here")]
 mod classes;
 mod corpus;
+mod panel;
 mod updated;
 
 use std::error::Error;
@@ -14,21 +15,14 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use signaldex::{Facet, IndexBuilder, Query, Snapshot, sample};
+use signaldex::{IndexBuilder, Query, Snapshot, sample};
 
 use classes::Statistics;
 use corpus::Source;
+use panel::PANEL;
 
 /// What can go wrong ends the bench.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
-/// The facets of a panel.
-const PANEL: [Facet; 4] = [
-    Facet::Category,
-    Facet::Country,
-    Facet::Industry,
-    Facet::Size,
-];
 
 /// How many signals each commit writes again.
 const UPDATES: [usize; 2] = [12_000, 400];

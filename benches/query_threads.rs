@@ -7,6 +7,7 @@
 
 #[allow(dead_code, reason = "not all of the classes is used here")]
 mod classes;
+mod panel;
 
 use std::error::Error;
 use std::fs;
@@ -20,20 +21,13 @@ use std::time::{Duration, Instant};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::json;
 use signaldex::query::ParameterSet;
-use signaldex::{AggregateQuery, Executor, Facet, Filter, Index, Snapshot, sample};
+use signaldex::{AggregateQuery, Executor, Filter, Index, Snapshot, sample};
 
 use classes::Statistics;
+use panel::PANEL;
 
 /// What can go wrong ends the bench.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
-/// The facets of a panel.
-const PANEL: [Facet; 4] = [
-    Facet::Category,
-    Facet::Country,
-    Facet::Industry,
-    Facet::Size,
-];
 
 /// Queries of each class.
 const QUERIES: usize = 6;

@@ -10,7 +10,8 @@ use std::time::Duration;
 use multiversion::multiversion;
 use signaldex::{Facet, Index, Query, Snapshot, sample};
 
-use crate::{PANEL, Result, ask, median};
+use crate::panel::PANEL;
+use crate::{Result, ask, median};
 
 /// Words that are combined at a time.
 const LANES: usize = 8;

@@ -17,6 +17,8 @@
 #[allow(dead_code, reason = "peers and other benches ask for more of it")]
 mod classes;
 mod limit;
+#[path = "../panel/mod.rs"]
+mod panel;
 mod update;
 
 use std::error::Error;
@@ -24,11 +26,11 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use signaldex::query::Facet;
 use signaldex::{Index, IndexBuilder, Query, Snapshot, sample};
 use signaldex_synthetic::Corpus;
 
 use classes::Statistics;
+use panel::PANEL;
 
 /// What can go wrong ends the step.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -37,13 +39,6 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const SEED: u64 = 1;
 /// Queries drawn of a class.
 const QUERIES: usize = 25;
-/// The facets of a filter panel.
-pub(crate) const PANEL: [Facet; 4] = [
-    Facet::Category,
-    Facet::Country,
-    Facet::Industry,
-    Facet::Size,
-];
 /// Limits of the calls of a query: at least, at most, and how long all of them take together.
 const CALLS_MIN: usize = 3;
 const CALLS_MAX: usize = 101;

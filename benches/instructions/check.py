@@ -18,8 +18,10 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).parent
-ROOT = HERE.parent.parent
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from built import built  # noqa: E402
+
 RECORDED = HERE / "recorded.json"
 SLOWER_MAX = 1.05
 FASTER_MIN = 0.85
@@ -28,18 +30,6 @@ RUNS = 3
 # cache line a cycle. So the C library is told to fill and copy memory by vectors, at any length: some
 # four instructions a cache line.
 WITHOUT_REPEATED = "glibc.cpu.x86_rep_stosb_threshold=1073741824:glibc.cpu.x86_rep_movsb_threshold=1073741824"
-
-
-def program():
-    """Builds the bench and finds it."""
-    command = ["cargo", "build", "--profile", "bench", "--package", "signaldex", "--bench", "instructions",
-               "--message-format=json-render-diagnostics"]
-    output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
-    for line in output.splitlines():
-        message = json.loads(line)
-        if message.get("executable") and message["target"]["name"] == "instructions":
-            return message["executable"]
-    sys.exit("cargo did not name the bench")
 
 
 def names_of(bench, index):
@@ -61,7 +51,7 @@ def counts_of(bench, index, folder):
 
 def measured_runs():
     """The least count of each task so far, after each run."""
-    bench = program()
+    bench = built("instructions")
     least = {}
     with tempfile.TemporaryDirectory() as folder:
         index = os.path.join(folder, "index")

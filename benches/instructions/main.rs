@@ -9,6 +9,8 @@
 mod aggregates;
 #[path = "../classes/mod.rs"]
 mod classes;
+#[path = "../panel/mod.rs"]
+mod panel;
 #[path = "../slow_shapes/shapes.rs"]
 mod shapes;
 #[path = "../updated/mod.rs"]
@@ -21,9 +23,10 @@ use std::path::Path;
 
 use signaldex::json::{Rendering, SearchAnswer};
 use signaldex::query::Order;
-use signaldex::{Facet, Filter, Index, IndexBuilder, Query, SignalId, Snapshot, sample};
+use signaldex::{Filter, Index, IndexBuilder, Query, SignalId, Snapshot, sample};
 
 use classes::{Class, Statistics};
+use panel::PANEL;
 use updated::UPDATED_ONE_IN;
 
 /// What can go wrong ends the bench.
@@ -47,13 +50,6 @@ const UPDATED_IN_COMMIT: usize = 25;
 const WRITTEN: &str = "frequent term";
 /// The classes whose panels are counted: with each search, four facets are asked for.
 const PANELS: [&str; 3] = ["frequent term", "term + country", "country + size"];
-/// The facets of a panel.
-const PANEL: [Facet; 4] = [
-    Facet::Category,
-    Facet::Country,
-    Facet::Industry,
-    Facet::Size,
-];
 /// What is written where something that cannot fail does.
 const WHOLE: &str = "an index that was just built is whole";
 

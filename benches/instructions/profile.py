@@ -50,7 +50,7 @@ def shorter(name):
 
 def main():
     wanted = sys.argv[1:] or sys.exit(__doc__)
-    bench = check.program()
+    bench = check.built("instructions")
     with tempfile.TemporaryDirectory() as folder:
         index = os.path.join(folder, "index")
         subprocess.run([bench, "build", index], check=True)
