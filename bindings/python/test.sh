@@ -7,28 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-# The first Python that is recent enough and can make environments.
-find_python() {
-    for candidate in ${PYTHON:-} python3.13 python3.12 python3.11 python3.10 python3 python3.14; do
-        # Version managers leave commands of versions that are not active.
-        if "$candidate" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))' 2> /dev/null; then
-            echo "$candidate"
-            return
-        fi
-    done
-}
+. ./python.sh
 
-python=$(find_python)
-if [ -z "$python" ] && [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
-    echo "installing python3 and python3-venv"
-    apt-get update -qq
-    apt-get install -y -qq python3 python3-venv
-    python=$(find_python)
-fi
-[ -n "$python" ] || { echo "Python 3.10 or later with venv is needed" >&2; exit 1; }
-
-mkdir -p ../../target
-target=$(cd ../../target && pwd)
 environment=$target/python
 # What the tests use; the wheel itself needs none of it.
 tools="maturin>=1.9,<2 pytest mypy pyarrow polars pandas duckdb auditwheel"
@@ -81,16 +61,6 @@ rm -rf "$target/python-empty"
 echo "== tests"
 "$bin/pip" install --quiet --disable-pip-version-check --no-index "$wheel"
 "$bin/python" -m pytest -q
-
-echo "== tables for PyPI's datafusion, which compiles the engine"
-tables=$target/python-tables
-rm -rf "$tables"
-"$python" -m venv "$tables"
-"$bin/maturin" build --locked --quiet --profile dev --features signaldex-python/datafusion --out "$tables/wheels"
-"$tables/bin/pip" install --quiet --disable-pip-version-check pytest "datafusion==55.*" pandas "$tables"/wheels/*.whl
-"$tables/bin/python" -c 'from signaldex import sample; sample.index().snapshot().companies_table()'
-"$tables/bin/python" -m pytest -q tests/test_sql_table.py
-rm -rf "$tables"
 
 echo "== types: the stubs are what is there, and a program that uses them is checked strictly"
 "$bin/python" -m mypy.stubtest signaldex --mypy-config-file pyproject.toml --allowlist tests/stubtest-allowlist.txt --ignore-unused-allowlist
