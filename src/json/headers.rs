@@ -27,6 +27,7 @@ pub(super) fn missing_fields(
     };
     let (mut lines, mut needs_keys, mut is_enough): (Vec<String>, bool, bool) =
         (Vec::new(), false, true);
+    let names_companies = options.file(RecordKind::Signal).make_keys || lack_slugs(tables);
     for (path, header) in tables {
         let (kind, mut fields) = (header.kind(), missing(header));
         if !fields.is_empty() {
@@ -47,7 +48,7 @@ pub(super) fn missing_fields(
             );
         }
         let mut mapped: Vec<&str> = Vec::new();
-        for (name, nearest) in header.suggestions() {
+        for (name, nearest) in header.suggestions(names_companies) {
             let Some(nearest) = nearest else {
                 lines.push(format!("{}: \"{name}\" is no field", path.display()));
                 continue;
@@ -64,7 +65,7 @@ pub(super) fn missing_fields(
             mapped.push(nearest);
         }
         fields.retain(|field| !mapped.contains(field));
-        needs_keys |= !fields.is_empty();
+        needs_keys |= !fields.is_empty() && !options.file(kind).make_keys;
         is_enough &= fields
             .iter()
             .all(|field| header.can_make(field, &mapped, makes_ids));
@@ -74,6 +75,17 @@ pub(super) fn missing_fields(
     }
     found.message = lines.join("\n");
     Some(found)
+}
+
+/// Whether companies are read from a table without slugs, so that signals can only name them.
+fn lack_slugs(tables: &[(&Path, &Header)]) -> bool {
+    let mut companies = tables
+        .iter()
+        .filter(|(_, header)| header.kind() == RecordKind::Company);
+    companies.any(|(_, header)| {
+        let mut suggestions = header.suggestions(false).into_iter();
+        !header.has_field("slug") && suggestions.all(|(_, nearest)| nearest != Some("slug"))
+    })
 }
 
 /// The way to load records without a key.

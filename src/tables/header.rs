@@ -88,25 +88,31 @@ impl Header {
 
     /// Whether `make-keys` makes this field, where `also` are fields that columns will be read as.
     pub(crate) fn can_make(&self, field: &str, also: &[&str], makes_ids: bool) -> bool {
-        let has = |name| {
-            let index = self.kind.fields().position(|field| field == name);
-            index.is_some_and(|index| self.has(Binding::Field(index))) || also.contains(&name)
-        };
+        let has = |name| self.has_field(name) || also.contains(&name);
         match (self.kind, field) {
             (RecordKind::Company, "slug") => has("name"),
             (RecordKind::Signal, "slug") => has("title"),
-            (RecordKind::Signal, "companySlug") => self.has(Binding::CompanyName),
+            (RecordKind::Signal, "companySlug") => {
+                self.has(Binding::CompanyName) || also.contains(&COMPANY_NAME)
+            }
             (RecordKind::Signal, "id") => makes_ids,
             _ => false,
         }
+    }
+
+    /// Whether a column is this field.
+    pub(crate) fn has_field(&self, name: &str) -> bool {
+        let index = self.kind.fields().position(|field| field == name);
+        index.is_some_and(|index| self.has(Binding::Field(index)))
     }
 
     fn has(&self, binding: Binding) -> bool {
         self.columns.iter().any(|column| column.binding == binding)
     }
 
-    /// The columns of unknown names, each with the nearest field that has no column yet.
-    pub(crate) fn suggestions(&self) -> Vec<(&str, Option<&'static str>)> {
+    /// The columns of unknown names, each with the nearest field that has no column yet. Where signals have to name
+    /// their companies, a column "Account" is such a name, otherwise a slug.
+    pub(crate) fn suggestions(&self, names_companies: bool) -> Vec<(&str, Option<&'static str>)> {
         let mut taken: Vec<&'static str> = Vec::new();
         for column in &self.columns {
             if let Binding::Field(index) = column.binding {
@@ -118,13 +124,23 @@ impl Header {
             .iter()
             .filter(|column| column.binding == Binding::Unknown && !column.name.is_empty());
         let suggestions = unknown.map(|column| {
-            let nearest =
-                (self.kind.nearest_field(&column.name)).filter(|field| !taken.contains(field));
+            let nearest = match self.kind.nearest_field(&column.name) {
+                Some("companySlug") if names_companies && is_name_of_company(&column.name) => {
+                    Some(COMPANY_NAME)
+                }
+                nearest => nearest,
+            };
+            let nearest = nearest.filter(|field| !taken.contains(field));
             taken.extend(nearest);
             (&*column.name, nearest)
         });
         suggestions.collect()
     }
+}
+
+/// Whether people call a company's name so.
+fn is_name_of_company(header: &str) -> bool {
+    RecordKind::Company.nearest_field(header) == Some("name")
 }
 
 /// Refuses two columns for one field.

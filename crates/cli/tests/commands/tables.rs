@@ -266,6 +266,61 @@ fn tables_without_keys_are_answered_with_the_command_that_makes_them() {
     assert_eq!(outcome.status, 0, "{}", outcome.stderr);
 }
 
+/// The command that ends a refusal, without the program's name.
+fn suggested(stderr: &str) -> Vec<String> {
+    let command = stderr.split("Type:\n\n").nth(1).expect("a command");
+    words(command.trim()).into_iter().skip(1).collect()
+}
+
+#[test]
+fn the_command_that_ends_a_refusal_loads_tables_of_a_crm() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect(name);
+    write(
+        "names.csv",
+        "Account;Headcount\n\"21ct, Inc.\";45\nMüller & Söhne GmbH;7\n",
+    );
+    write("slugs.csv", "Account ID;Account\n21ct;\"21ct, Inc.\"\n");
+    let news = "Account,Headline,Round,Amount,Currency\n\"21ct, Inc.\",21ct grows,Series A,5,EUR\n";
+    write("news.csv", news);
+    write("by_slug.csv", "Account,Headline\n21ct,21ct grows\n");
+    let run = |args: &[String]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_signaldex"));
+        let output = command.current_dir(folder.path()).args(args).output();
+        let output = output.expect("a program");
+        let stderr = String::from_utf8(output.stderr).expect("text");
+        (output.status.code(), stderr)
+    };
+    let cases = [
+        (["names.csv", "news.csv"], false),
+        (["names.csv", "news.csv"], true),
+        (["slugs.csv", "by_slug.csv"], false),
+        (["slugs.csv", "news.csv"], true),
+    ];
+    for (number, ([companies, signals], makes_keys)) in cases.into_iter().enumerate() {
+        let out = number.to_string();
+        let mut args = vec![
+            "build",
+            "--companies",
+            companies,
+            "--signals",
+            signals,
+            "--out",
+            &out,
+        ];
+        args.extend(makes_keys.then_some("--make-keys"));
+        let args: Vec<String> = args.into_iter().map(str::to_owned).collect();
+        let (status, refusal) = run(&args);
+        assert_eq!(status, Some(1), "{refusal}");
+        let (status, stderr) = run(&suggested(&refusal));
+        assert_eq!(status, Some(0), "{refusal}{stderr}");
+        assert!(
+            stderr.contains("1 signal (0 replaced), 0 rejected"),
+            "{stderr}"
+        );
+    }
+}
+
 #[test]
 fn a_summary_that_cannot_be_written_is_told_by_name_before_anything_is_read() {
     let folder = TempDir::new().expect("a temporary directory");
