@@ -13,7 +13,7 @@ use super::admission::Admission;
 use super::answer::{AnswerRow, ShardAnswer};
 use super::asking::{Asker, RowShare, unavailable};
 use super::companies::CompaniesKind;
-use super::leases::Leases;
+use super::leases::{Lease, Leases};
 use super::manifest_cache::ManifestCache;
 use super::members::{Members, Unreachable};
 use super::nodes::Nodes;
@@ -57,6 +57,12 @@ impl Coordinator {
 
     pub(super) fn members(&self) -> &Members {
         &self.asker.members
+    }
+
+    /// A lease for a generation; `None` where there are leases for two others.
+    pub(super) fn lease(&self, generation: u64) -> Option<Lease> {
+        self.leases.hear(self.members().leased_by_others());
+        self.leases.begin(generation)
     }
 
     /// The deadline of a query.
@@ -401,9 +407,7 @@ impl Corpus for Coordinator {
     }
 
     fn keep(&self, at: &CorpusView) -> Result<Box<dyn Send + Sync>, Unanswered> {
-        self.leases.hear(self.members().leased_by_others());
-        let lease = self.leases.begin(at.generation);
-        let lease = lease.ok_or_else(|| {
+        let lease = self.lease(at.generation).ok_or_else(|| {
             unavailable(
                 "Exports of two earlier generations of the corpus are under way; try again when they have ended.",
             )

@@ -77,7 +77,7 @@ mod worker;
 
 pub use error::{ClusterError, ClusterErrorKind, ClusterResult};
 pub use node::{Node, NodeOptions, NodeReader};
-pub use node_shards::{NodeShards, ShardsElsewhere};
+pub use node_shards::{KeptShards, NodeShards, ShardsElsewhere};
 pub use placement::{holders, shard_of};
 pub use publish::{PublishedCluster, publish_cluster};
 pub use security::Security;

@@ -30,6 +30,10 @@ use signaldex_server::corpus::CorpusView;
 /// Maximum number of nodes that are remembered. Beyond it, further ones are ignored.
 const NODES_MAX: usize = 4_096;
 
+/// Queries that choose the same of several replicas, one after the other, before others have their turn: those that are
+/// asked together share a message.
+const QUERIES_A_TURN: usize = 32;
+
 /// The nodes from the point of view of one of them.
 pub(super) struct Members {
     /// The index of this node.
@@ -42,7 +46,7 @@ pub(super) struct Members {
     table: ArcSwap<Table>,
     placing: ArcSwap<Placing>,
     view: ArcSwapOption<CorpusView>,
-    /// A counter of queries, for round-robin over the replicas of a shard.
+    /// A counter of queries, for turns of the replicas of a shard.
     turns: AtomicUsize,
 }
 
@@ -349,7 +353,7 @@ impl Members {
         asked: &[u32],
         avoided: &[usize],
     ) -> Result<Vec<NodeTask>, Unreachable> {
-        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed) / QUERIES_A_TURN;
         let table = self.table.load();
         table.assign(generation, shards, asked, avoided, turn)
     }

@@ -313,8 +313,7 @@ impl NodeReader {
     /// # Errors
     /// As [`Node::shards`].
     pub fn shards(&self) -> ClusterResult<NodeShards> {
-        let (members, nodes) = (self.coordinator.members(), self.coordinator.nodes());
-        Ok(NodeShards::new(members, nodes, &self.runtime)?)
+        Ok(NodeShards::new(&self.coordinator, &self.runtime)?)
     }
 }
 

@@ -14,9 +14,10 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::engine::{OWN_RELEASE, Peer, PeerFailure, ScanMessage};
-use super::members::{Members, NodeTask};
-use super::nodes::Nodes;
+use super::coordinator::Coordinator;
+use super::engine::{OWN_RELEASE, PeerFailure, ScanMessage};
+use super::leases::Lease;
+use super::members::NodeTask;
 use signaldex::{Error, Result, Snapshot};
 
 /// Batches that wait for their reader.
@@ -37,26 +38,33 @@ pub struct NodeShards {
 #[derive(Clone)]
 pub struct ShardsElsewhere {
     name: String,
-    node: String,
+    /// The index of the node.
+    node: usize,
     asked: ScanMessage,
-    peer: Arc<Peer>,
+    coordinator: Arc<Coordinator>,
     runtime: Handle,
 }
 
+/// Keeps a generation at all nodes until it is dropped, for an hour at most.
+pub struct KeptShards {
+    _lease: Option<Lease>,
+}
+
 impl NodeShards {
-    pub(super) fn new(members: &Members, nodes: &Nodes, runtime: &Handle) -> Result<NodeShards> {
+    pub(super) fn new(coordinator: &Arc<Coordinator>, runtime: &Handle) -> Result<NodeShards> {
+        let (members, nodes) = (coordinator.members(), coordinator.nodes());
         let generation = members.view().generation;
-        let tasks = members.assign_scans(generation).map_err(Error::missing)?;
+        let tasks = members.assign_scans(generation, None, &[]);
         let mut shards = NodeShards {
             generation,
             here: Vec::new(),
             elsewhere: Vec::new(),
         };
-        for task in tasks {
+        for task in tasks.map_err(Error::missing)? {
             if task.node == members.own() {
                 shards.here = nodes.own_shards(generation, &task.shards)?;
             } else {
-                let elsewhere = ShardsElsewhere::new(members, nodes, generation, task, runtime)?;
+                let elsewhere = ShardsElsewhere::new(coordinator, generation, task, runtime)?;
                 shards.elsewhere.push(elsewhere);
             }
         }
@@ -66,15 +74,16 @@ impl NodeShards {
 
 impl ShardsElsewhere {
     fn new(
-        members: &Members,
-        nodes: &Nodes,
+        coordinator: &Arc<Coordinator>,
         generation: u64,
         task: NodeTask,
         runtime: &Handle,
     ) -> Result<ShardsElsewhere> {
+        let members = coordinator.members();
         let node = members.name(task.node);
-        let peer = nodes.peer(task.node);
-        let peer = peer.ok_or_else(|| Error::missing(format!("node {node} has no address yet")))?;
+        if coordinator.nodes().peer(task.node).is_none() {
+            return Err(Error::missing(format!("node {node} has no address yet")));
+        }
         let address = members.address(task.node);
         let numbers: Vec<String> = task.shards.iter().map(u32::to_string).collect();
         Ok(ShardsElsewhere {
@@ -82,16 +91,25 @@ impl ShardsElsewhere {
                 "node {node} at {address}: shards {} of generation {generation}",
                 numbers.join(", ")
             ),
-            node,
+            node: task.node,
             asked: ScanMessage {
                 release: Some(OWN_RELEASE.to_owned()),
                 generation: Some(generation),
                 shards: task.shards,
                 ..ScanMessage::default()
             },
-            peer,
+            coordinator: Arc::clone(coordinator),
             runtime: runtime.clone(),
         })
+    }
+
+    /// Keeps the generation at all nodes, as exports do, for a statement that may ask for rows late. Where exports and
+    /// statements of two other generations are under way, it is kept only as long as a node keeps what it has served.
+    pub fn keep(&self) -> KeptShards {
+        let generation = self.asked.generation.unwrap_or_default();
+        KeptShards {
+            _lease: self.coordinator.lease(generation),
+        }
     }
 
     /// The node, its address, the shards and their generation, in words.
@@ -100,7 +118,8 @@ impl ShardsElsewhere {
     }
 
     /// The rows of a scan, of these columns, for a reader who waits so long. The node is asked once they are taken, over a
-    /// connection that ends with the stream. An error names the node; nothing is asked again.
+    /// connection that ends with the stream. Where it fails before its first row, and another node holds all these shards,
+    /// that one is asked. An error names the node.
     pub fn rows(
         &self,
         scan: Vec<u8>,
@@ -146,27 +165,77 @@ impl ShardsElsewhere {
         schema: SchemaRef,
         sender: mpsc::Sender<EngineResult<RecordBatch>>,
     ) {
-        let failed = |error: DataFusionError| {
-            let reason = error.strip_backtrace();
-            let named = Error::missing(format!("node {}: {reason}", self.node));
-            Err(DataFusionError::External(Box::new(named)))
-        };
-        let mut rows = match self.peer.scan(asked, schema).await.map_err(in_words) {
-            Ok(rows) => rows,
-            Err(error) => {
-                let _ = sender.send(failed(error)).await;
-                return;
-            }
-        };
-        // Ends with the rows, at an error, or when nobody takes them.
-        while let Some(batch) = rows.next().await {
-            let batch = batch.or_else(failed);
-            let has_failed = batch.is_err();
-            if sender.send(batch).await.is_err() || has_failed {
-                return;
+        let mut tried = Vec::new();
+        let mut next = Some(self.node);
+        let mut failed = None;
+        // Each turn asks another node.
+        while let Some(node) = next {
+            tried.push(node);
+            let (asked, schema) = (asked.clone(), Arc::clone(&schema));
+            match self.send_rows(node, asked, schema, &sender).await {
+                Ok(()) => return,
+                Err(ScanFailure { error, has_rows }) => {
+                    next = (!has_rows).then(|| self.replica(&tried)).flatten();
+                    // What is wrong with a scan is said by the first.
+                    failed.get_or_insert_with(|| self.named(node, &error));
+                }
             }
         }
+        if let Some(failed) = failed {
+            let _ = sender.send(Err(failed)).await;
+        }
     }
+
+    /// Sends the rows of a node, until they end or nobody takes them.
+    async fn send_rows(
+        &self,
+        node: usize,
+        asked: ScanMessage,
+        schema: SchemaRef,
+        sender: &mpsc::Sender<EngineResult<RecordBatch>>,
+    ) -> std::result::Result<(), ScanFailure> {
+        let mut has_rows = false;
+        let failed = |error, has_rows| ScanFailure { error, has_rows };
+        let peer = self.coordinator.nodes().peer(node);
+        let peer = peer.ok_or_else(|| failed(exec_datafusion_err!("it has no address"), false))?;
+        let rows = peer.scan(asked, schema).await.map_err(in_words);
+        let mut rows = rows.map_err(|error| failed(error, false))?;
+        while let Some(batch) = rows.next().await {
+            let batch = batch.map_err(|error| failed(error, has_rows))?;
+            has_rows = true;
+            if sender.send(Ok(batch)).await.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Another node that holds all these shards and takes scans. One node, so that its rows have their order.
+    fn replica(&self, tried: &[usize]) -> Option<usize> {
+        let members = self.coordinator.members();
+        let generation = self.asked.generation.unwrap_or_default();
+        let tasks = members.assign_scans(generation, Some(&self.asked.shards), tried);
+        match &tasks.ok()?[..] {
+            [task] if task.node != members.own() => Some(task.node),
+            _ => None,
+        }
+    }
+
+    fn named(&self, node: usize, error: &DataFusionError) -> DataFusionError {
+        let (node, reason) = (
+            self.coordinator.members().name(node),
+            error.strip_backtrace(),
+        );
+        let named = Error::missing(format!("node {node}: {reason}"));
+        DataFusionError::External(Box::new(named))
+    }
+}
+
+/// Why the rows of a node have not all come.
+struct ScanFailure {
+    error: DataFusionError,
+    /// Whether some have.
+    has_rows: bool,
 }
 
 fn in_words(failure: PeerFailure) -> DataFusionError {
@@ -191,5 +260,11 @@ impl fmt::Debug for NodeShards {
 impl fmt::Debug for ShardsElsewhere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
+    }
+}
+
+impl fmt::Debug for KeptShards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeptShards").finish_non_exhaustive()
     }
 }

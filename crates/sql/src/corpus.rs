@@ -34,9 +34,18 @@ pub trait RemoteShards: Send + Sync {
     /// Asks for the rows of a scan once they are taken, and no longer when the stream is dropped. The batches have the
     /// columns of [`ShardScan::schema`].
     fn rows(&self, scan: &ShardScan) -> SendableRecordBatchStream;
+
+    /// Has the shards kept where they are, until what is returned is dropped, for a statement that may ask for rows late.
+    fn keep(&self) -> Box<dyn Send + Sync>;
 }
 
 impl SqlCorpus {
+    /// Has the shards at other nodes kept, as [`RemoteShards::keep`].
+    #[cfg(feature = "flight")]
+    pub(crate) fn keep(&self) -> Vec<Box<dyn Send + Sync>> {
+        self.elsewhere.iter().map(|shards| shards.keep()).collect()
+    }
+
     /// Whether the rows are those of another corpus for certain.
     #[cfg(feature = "flight")]
     pub(crate) fn is(&self, other: &SqlCorpus) -> bool {

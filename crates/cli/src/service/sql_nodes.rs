@@ -41,6 +41,10 @@ impl RemoteShards for AskedNode {
         self.shards
             .rows(scan.to_bytes(), scan.schema(), self.timeout)
     }
+
+    fn keep(&self) -> Box<dyn Send + Sync> {
+        Box::new(self.shards.keep())
+    }
 }
 
 /// Scans of this node's shards as others ask them.

@@ -19,12 +19,12 @@ use datafusion_distributed::{
     WorkerPlanRewriteEventResponse,
 };
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
-use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt};
 use prost::Message;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
-use tokio_stream::wrappers::{ReceiverStream, UnboundedReceiverStream};
+use tokio_stream::wrappers::ReceiverStream;
 
 use super::leaf::{leaf_methods, properties_of};
 use super::requests::ConnectionPlan;
@@ -72,10 +72,28 @@ impl WorkUnitFeedProvider for Questions {
         let feed = self.0.get(partition);
         let feed = feed.and_then(|feed| feed.lock().unwrap_or_else(PoisonError::into_inner).take());
         match feed {
-            Some(feed) => Ok(UnboundedReceiverStream::new(feed).map(Ok).boxed()),
+            Some(feed) => Ok(gathered(feed).map(Ok).boxed()),
             None => Ok(futures_util::stream::empty().boxed()),
         }
     }
+}
+
+/// The questions of a channel. Those that all come while one waits for its turn leave in one message: the tasks that
+/// are ready to ask, and requests that have arrived, come before it. A message costs more than a question.
+fn gathered(
+    feed: mpsc::UnboundedReceiver<QuestionUnit>,
+) -> impl Stream<Item = QuestionUnit> + Send {
+    futures_util::stream::unfold(feed, async |mut feed| {
+        let unit = match feed.try_recv() {
+            Ok(unit) => unit,
+            Err(_) => {
+                let first = feed.recv().await?;
+                tokio::task::yield_now().await;
+                first
+            }
+        };
+        Some((unit, feed))
+    })
 }
 
 /// The leaf: work units are questions, rows are answers.

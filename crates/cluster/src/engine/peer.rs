@@ -50,6 +50,9 @@ const TLS_TIME: Duration = Duration::from_secs(20);
 const STREAM_WINDOW: u32 = 8 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
+/// Bytes of a frame: most answers are one.
+const FRAME_BYTES_MAX: u32 = 256 << 10;
+
 /// Bytes of rows that wait for their reader in the engine, beside those of the connection.
 const BUFFERED_BYTES_MAX: usize = 16 << 20;
 
@@ -299,6 +302,7 @@ fn channel(connection: crate::connections::Connection) -> BoxCloneSyncChannel {
         .tcp_nodelay(true)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_frame_size(FRAME_BYTES_MAX)
         .http2_keep_alive_interval(PROBE_INTERVAL)
         .keep_alive_timeout(PROBE_TIME)
         .keep_alive_while_idle(true)

@@ -4,18 +4,25 @@ use super::{Members, NodeTask};
 use crate::engine::OWN_RELEASE;
 
 impl Members {
-    /// Assigns all shards of a generation to this node and others that take scans, as [`assign`](Self::assign).
+    /// Assigns shards of a generation, by default all, to this node and others that take scans, as
+    /// [`assign`](Self::assign), but to none of those to avoid.
     ///
     /// # Errors
     /// Why a shard has no such node, in words that name those that hold it.
-    pub(crate) fn assign_scans(&self, generation: u64) -> Result<Vec<NodeTask>, String> {
+    pub(crate) fn assign_scans(
+        &self,
+        generation: u64,
+        asked: Option<&[u32]>,
+        avoided: &[usize],
+    ) -> Result<Vec<NodeTask>, String> {
         let count = self.shard_count(generation);
         if count == 0 {
             return Err("no generation of the corpus is loaded yet".to_owned());
         }
-        let shards: Vec<u32> = (0..count).collect();
+        let shards = asked.map_or_else(|| (0..count).collect(), <[u32]>::to_vec);
         let refusing = self.refusing_scans();
-        let avoided: Vec<usize> = refusing.iter().map(|(node, _)| *node).collect();
+        let refused = refusing.iter().map(|(node, _)| *node);
+        let avoided: Vec<usize> = refused.chain(avoided.iter().copied()).collect();
         let table = self.table.load();
         // The same nodes as long as the generation is the same, so that what was made of its shards can be used again.
         let turn = generation as usize;

@@ -127,7 +127,7 @@ fn few_nodes_are_asked_and_they_take_turns() {
     fixture.holds(2, 7, &[0, 1, 2]);
     fixture.holds(3, 7, &[3]);
     let mut first = Vec::new();
-    for _ in 0..10 {
+    for _ in 0..2 * QUERIES_A_TURN {
         let tasks = fixture.assign(&[0, 1, 2, 3], &[]).expect("tasks");
         assert_eq!(tasks.len(), 2, "{tasks:?}");
         assert_eq!(tasks[1], task(3, &[3]));
@@ -163,7 +163,7 @@ fn a_slow_node_is_asked_last_until_it_gives_signs_of_life() {
     // Nobody else is left.
     assert_eq!(fixture.assign(&[0], &[2]), Ok(vec![task(1, &[0])]));
     fixture.live();
-    let nodes: Vec<usize> = (0..10)
+    let nodes: Vec<usize> = (0..2 * QUERIES_A_TURN)
         .flat_map(|_| fixture.assign(&[0], &[]).expect("tasks"))
         .map(|task| task.node)
         .collect();
@@ -335,13 +335,17 @@ fn scans_go_to_nodes_of_this_release_that_take_them() {
     }
     fixture.live();
     let nodes = |fixture: &Fixture| {
-        let tasks = fixture.members.assign_scans(7)?;
+        let tasks = fixture.members.assign_scans(7, None, &[])?;
         Ok::<Vec<usize>, String>(tasks.iter().map(|task| task.node).collect())
     };
     assert_eq!(
-        fixture.members.assign_scans(7),
-        fixture.members.assign_scans(7)
+        fixture.members.assign_scans(7, None, &[]),
+        fixture.members.assign_scans(7, None, &[])
     );
+    // Of shard 2, which the nodes 2 and 3 hold, only the other one is left.
+    let without = |node| fixture.members.assign_scans(7, Some(&[2]), &[node]);
+    assert_eq!(without(2), Ok(vec![task(3, &[2])]));
+    assert_eq!(without(3), Ok(vec![task(2, &[2])]));
     fixture.node(2).announcement.has_sql = false;
     fixture.live();
     assert_eq!(nodes(&fixture), Ok(vec![1, 3]));
@@ -355,6 +359,9 @@ fn scans_go_to_nodes_of_this_release_that_take_them() {
              this one of {OWN_RELEASE}, and SQL needs equal ones"
         )
     );
-    let unknown = fixture.members.assign_scans(8).expect_err("no generation");
+    let unknown = fixture
+        .members
+        .assign_scans(8, None, &[])
+        .expect_err("no generation");
     assert!(unknown.contains("no generation"), "{unknown}");
 }

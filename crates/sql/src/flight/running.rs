@@ -89,7 +89,7 @@ impl Statements {
     /// It is wrong or refused, or as many statements run as may.
     pub(super) async fn columns(&self, text: &str) -> Result<(SchemaRef, Schema), Status> {
         let (statements, text) = (self.clone(), text.to_owned());
-        self.on_thread(async move { statements.database()?.columns(&text).await })
+        self.on_thread(async move { statements.database()?.0.columns(&text).await })
             .await
     }
 
@@ -186,10 +186,10 @@ impl Statements {
         announce: oneshot::Sender<SchemaRef>,
         sender: mpsc::Sender<RecordBatch>,
     ) -> Result<(), SqlError> {
-        let mut batches = self
-            .database()?
-            .stream(&handle.text, handle.values())
-            .await?;
+        let (database, corpus) = self.database()?;
+        // A join may scan a table when the service has long been serving another generation.
+        let _kept = corpus.keep();
+        let mut batches = database.stream(&handle.text, handle.values()).await?;
         // A reader that has gone needs no rows.
         let _ = announce.send(batches.schema());
         while let Some(batch) = batches.next().await {
@@ -233,14 +233,14 @@ impl Statements {
         }
     }
 
-    /// The tables over what the service serves now.
-    fn database(&self) -> Result<Database, SqlError> {
+    /// The tables over what the service serves now, and that.
+    fn database(&self) -> Result<(Database, SqlCorpus), SqlError> {
         let state = &*self.0;
         let (corpus, today) = (state.host.corpus()?, state.host.today());
         if let Some(tables) = &*self.current()
             && tables.are_of(&corpus, today)
         {
-            return Ok(tables.database.clone());
+            return Ok((tables.database.clone(), corpus));
         }
         let limits = StatementLimits {
             memory: state.options.memory,
@@ -251,11 +251,11 @@ impl Statements {
         let memory = Arc::clone(&state.memory);
         let database = Database::sharing(corpus.clone(), today, limits, memory)?;
         *self.current() = Some(CurrentTables {
-            corpus,
+            corpus: corpus.clone(),
             today,
             database: database.clone(),
         });
-        Ok(database)
+        Ok((database, corpus))
     }
 
     fn slot(&self) -> Result<OwnedSemaphorePermit, Status> {
