@@ -39,6 +39,9 @@ pub(crate) const TODAY: Date = date!(2026 - 06 - 30);
 const COMPANIES: u64 = 8;
 pub(crate) const SIGNALS: u64 = 24;
 
+/// Signals of a burst: more than a node renders of a page unless it has most shards.
+const BURST: usize = 36;
+
 /// A corpus in shards, and all generations that were published of it.
 pub(crate) struct Corpus {
     pub(crate) store: Store,
@@ -103,6 +106,22 @@ impl Corpus {
         writer.upsert_signal(&signal).expect("a signal");
         writer.commit().expect("a commit");
         self.homes.insert(id, home);
+    }
+
+    /// Writes many signals of one company, newer than all others, so that the newest are in one shard.
+    pub(crate) fn write_burst(&mut self, random: &mut Random) {
+        let slug = format!("company-{}", random.below(COMPANIES));
+        let home = shard_of(&slug, self.shards.len() as u32) as usize;
+        let mut writer = self.shards[home].writer().expect("a writer");
+        let company = Company::new(&*slug, "Acme");
+        writer.upsert_company(&company).expect("a company");
+        for id in (SIGNALS + 1..).take(BURST) {
+            let id = SignalId::new(id).expect("an id");
+            let signal = Signal::new(id, &*slug, "Acme hires");
+            writer.upsert_signal(&signal).expect("a signal");
+            self.homes.insert(id.get(), home);
+        }
+        writer.commit().expect("a commit");
     }
 
     fn rename(&mut self, random: &mut Random) {

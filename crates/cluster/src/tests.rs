@@ -1,3 +1,4 @@
 //! White-box tests of the whole crate.
 
+mod instructions;
 mod simulation;

@@ -6,8 +6,9 @@
 //! process  a node with a disk, and gossip without chitchat             clients   questions, and the law of their answers
 //! ```
 //!
-//! The law: an answer is that of one index, of the generation that it is from, or a refusal; and ten seconds after the last
-//! fault all nodes are ready and refuse nothing.
+//! The law: an answer is that of one index, of the generation that it is from, or a refusal; ten seconds after the last
+//! fault all nodes are ready, take each other for alive and refuse nothing, not even while generations are published and a
+//! node joins.
 
 mod clients;
 mod network;
@@ -20,15 +21,16 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use self::clients::{Told, ask, ask_on};
+use self::clients::{Told, ask, ask_on, ask_shortly, export_all};
 use self::process::{Disk, Machine, Process};
 use self::world::World;
+use crate::coordinator::Coordinator;
 use crate::fixtures::Random;
 
 const CLIENTS: usize = 3;
 
 /// How long all goes well at first, and how soon it does after the last fault.
-const START_TIME: Duration = Duration::from_secs(3);
+pub(super) const START_TIME: Duration = Duration::from_secs(3);
 const RECOVERY_TIME: Duration = Duration::from_secs(10);
 
 /// Between two faults, and how long one lasts, in milliseconds.
@@ -37,6 +39,12 @@ const FAULT_TIME_MAX: u64 = 6_000;
 
 /// Questions to each node in the end.
 const LAST_QUESTIONS: usize = 8;
+
+/// What happens when no fault does: generations are published and a node joins, in these of so many steps, which pause.
+const CALM_STEPS: usize = 70;
+const CALM_PAUSE: Duration = Duration::from_millis(100);
+const CALM_PUBLISHES: [usize; 2] = [8, 30];
+const CALM_JOIN: usize = 16;
 
 /// A cluster and what happens to it.
 struct Simulation {
@@ -58,6 +66,8 @@ enum Fault {
     Silence(Vec<(usize, usize)>),
     Slow(Vec<(usize, usize)>),
     Break(usize, usize),
+    /// Nobody can connect to a node any more, although it runs; those who were connected are not.
+    Refuse(usize),
     StoreDown,
     Publish,
     Join,
@@ -94,6 +104,14 @@ impl Simulation {
         });
     }
 
+    /// Starts a node that has not been there before.
+    fn join(&mut self) {
+        let first = &self.machines[0];
+        let (replicas, forget_after) = (first.replicas, first.forget_after);
+        self.add_machine(replicas, forget_after);
+        self.start(self.machines.len() - 1);
+    }
+
     fn start(&mut self, node: usize) {
         self.incarnation += 1;
         Process::start(&self.world, &self.machines[node], self.incarnation);
@@ -115,6 +133,10 @@ impl Simulation {
         let outcome = match wrong {
             Some(wrong) => Err(wrong.unwrap_or_else(|error| format!("a client panicked: {error}"))),
             None => self.check_recovery().await,
+        };
+        let outcome = match outcome {
+            Ok(()) => self.stay_calm().await,
+            broken => broken,
         };
         for node in 0..self.machines.len() {
             self.end(node);
@@ -159,7 +181,7 @@ impl Simulation {
             .filter(|&other| other != node)
             .collect();
         let other = *self.random.pick(&others);
-        Some(match self.random.below(12) {
+        Some(match self.random.below(13) {
             0..=1 => Fault::Kill(node),
             2..=3 => Fault::Stop(node),
             4 => Fault::Silence(vec![(node, other)]),
@@ -173,6 +195,7 @@ impl Simulation {
             7 => Fault::Break(node, other),
             8 => Fault::StoreDown,
             9..=10 => Fault::Publish,
+            11 => Fault::Refuse(node),
             _ if self.machines.len() < 5 => Fault::Join,
             _ if running.len() > 2 && self.left.is_empty() => Fault::Leave(node),
             _ => Fault::Publish,
@@ -190,16 +213,15 @@ impl Simulation {
                 let ends = [(*one, *other), (*other, *one)];
                 world.break_connections(|link| ends.contains(&link));
             }
+            Fault::Refuse(node) => {
+                world.set_refusing(*node, true);
+                world.break_connections(|(_, to)| to == *node);
+            }
             Fault::StoreDown => world.set_store(false),
             Fault::Publish => {
                 world.publish().await;
             }
-            Fault::Join => {
-                let (replicas, forget_after) =
-                    (self.machines[0].replicas, self.machines[0].forget_after);
-                self.add_machine(replicas, forget_after);
-                self.start(self.machines.len() - 1);
-            }
+            Fault::Join => self.join(),
             Fault::Leave(node) => {
                 if let Some(process) = world.process(*node) {
                     process.leave();
@@ -222,6 +244,7 @@ impl Simulation {
             Fault::Stop(node) => world.set_stopped(*node, false),
             Fault::Silence(links) => links.iter().for_each(|&link| world.set_silent(link, false)),
             Fault::Slow(links) => links.iter().for_each(|&link| world.set_slow(link, false)),
+            Fault::Refuse(node) => world.set_refusing(*node, false),
             Fault::StoreDown => world.set_store(true),
             Fault::Break(..) | Fault::Publish | Fault::Join | Fault::Leave(_) => {}
         }
@@ -250,6 +273,7 @@ impl Simulation {
                     "node {node} has loaded generation {complete} and serves {served} of {newest}"
                 ));
             }
+            self.check_standing(&process, lost)?;
             let mut random = self.world.random(&format!("last questions {node}"));
             for _ in 0..LAST_QUESTIONS {
                 match ask(&self.world, node, &mut random).await {
@@ -262,10 +286,81 @@ impl Simulation {
         Ok(())
     }
 
+    /// A node takes all that run for alive.
+    fn check_standing(&self, process: &Process, lost: bool) -> Result<(), String> {
+        let status = process.members.status();
+        for other in self.world.running().into_iter().map(process::name_of) {
+            let of_other = status.nodes.iter().find(|node| node.name == other);
+            if !lost && !of_other.is_some_and(|node| node.is_alive) {
+                return Err(format!("{other} counts as dead or unknown: {of_other:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Generations are published, a node joins, and an export goes on meanwhile. Nothing fails, so nothing is refused.
+    async fn stay_calm(&mut self) -> Result<(), String> {
+        if self.lost_shards() {
+            return Ok(());
+        }
+        let (world, running) = (Arc::clone(&self.world), self.world.running());
+        let exported = tokio::spawn(export_all(Arc::clone(&world), running[0]));
+        for step in 0..CALM_STEPS {
+            if CALM_PUBLISHES.contains(&step) {
+                world.publish().await;
+            }
+            if step == CALM_JOIN {
+                self.join();
+            }
+            for &node in &running {
+                let mut random = world.random(&format!("calm questions {node}"));
+                match ask_shortly(&world, node, &mut random).await {
+                    Some(Told::Right(_)) => {}
+                    told => return Err(format!("node {node}, while nothing fails: {told:?}")),
+                }
+            }
+            sleep(CALM_PAUSE).await;
+        }
+        match exported.await {
+            Ok(Some(Told::Right(_))) => Ok(()),
+            told => Err(format!("an export while nothing fails: {told:?}")),
+        }
+    }
+
     /// Whether shards are nowhere because their only node has left, and is not forgotten yet.
     fn lost_shards(&self) -> bool {
         let machine = &self.machines[0];
         !self.left.is_empty() && machine.replicas == 1
+    }
+}
+
+/// A cluster to which nothing happens.
+pub(super) struct Cluster(Simulation);
+
+impl Cluster {
+    /// Nodes with two replicas of each shard of a published corpus.
+    pub(super) async fn start(seed: u64, nodes: usize, shards: u32) -> Cluster {
+        let mut simulation = Simulation {
+            world: World::new(seed, shards),
+            random: Random::new(seed),
+            machines: Vec::new(),
+            left: Vec::new(),
+            incarnation: 0,
+        };
+        for node in 0..nodes {
+            simulation.add_machine(2, Duration::from_secs(900));
+            simulation.start(node);
+        }
+        let mut corpus = simulation.world.corpus.lock().await;
+        corpus.write_burst(&mut simulation.random);
+        drop(corpus);
+        simulation.world.publish().await;
+        Cluster(simulation)
+    }
+
+    pub(super) fn coordinator(&self, node: usize) -> Arc<Coordinator> {
+        let process = self.0.world.process(node).expect("a process");
+        Arc::clone(&process.coordinator)
     }
 }
 

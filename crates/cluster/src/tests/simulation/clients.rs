@@ -65,8 +65,29 @@ pub(super) async fn ask_on(world: Arc<World>, client: usize) -> String {
 
 /// Asks a node; `None` where its process ended meanwhile.
 pub(super) async fn ask(world: &Arc<World>, node: usize, random: &mut Random) -> Option<Told> {
+    told(world, node, Asked::draw(random)).await
+}
+
+/// As [`ask`], without exports, which take their time.
+pub(super) async fn ask_shortly(
+    world: &Arc<World>,
+    node: usize,
+    random: &mut Random,
+) -> Option<Told> {
+    let asked = match Asked::draw(random) {
+        Asked::Export(filter, _) => Asked::Count(filter),
+        other => other,
+    };
+    told(world, node, asked).await
+}
+
+/// Exports all signals from a node, slowly.
+pub(super) async fn export_all(world: Arc<World>, node: usize) -> Option<Told> {
+    told(&world, node, Asked::Export("", 1)).await
+}
+
+async fn told(world: &Arc<World>, node: usize, asked: Asked) -> Option<Told> {
     let process = world.process(node)?;
-    let asked = Asked::draw(random);
     let begun = Instant::now();
     let (tell, told) = oneshot::channel();
     let (answering, own_world, own) = (Arc::clone(&process), Arc::clone(world), asked.clone());
@@ -95,7 +116,8 @@ impl Asked {
         let filter = random.word(&FILTERS);
         match random.below(10) {
             0..=2 => Asked::Count(filter),
-            3..=6 => Asked::Page(filter, 1 + random.below(12_usize)),
+            3..=5 => Asked::Page(filter, 1 + random.below(12_usize)),
+            6 => Asked::Page(filter, 1 + random.below(40_usize)),
             7 => Asked::Signal(1 + random.below(SIGNALS)),
             8 => Asked::Company(format!("company-{}", random.below(9))),
             _ => Asked::Export(filter, 1 + random.below(6)),

@@ -45,6 +45,8 @@ struct NodeState {
     address: String,
     process: Option<Arc<Process>>,
     is_stopped: bool,
+    /// Whether its port takes no connection.
+    is_refusing: bool,
     /// When it last went on after it was stopped.
     continued_at: Option<Instant>,
 }
@@ -144,7 +146,15 @@ impl World {
         running.map(|(index, _)| index).collect()
     }
 
+    pub(super) fn set_refusing(&self, node: usize, is_refusing: bool) {
+        self.lock().nodes[node].is_refusing = is_refusing;
+    }
+
+    /// Where connections to a node go; `None` where it takes none.
     pub(super) fn handover(&self, node: usize) -> Option<Handover> {
+        if self.lock().nodes[node].is_refusing {
+            return None;
+        }
         let process = self.process(node)?;
         Some(process.handover.clone())
     }
@@ -179,6 +189,9 @@ impl World {
         state.silent.clear();
         state.slow.clear();
         state.store_is_up = true;
+        for node in &mut state.nodes {
+            node.is_refusing = false;
+        }
     }
 
     pub(super) fn add_connection(&self, link: (usize, usize), connection: AbortHandle) {
@@ -217,6 +230,9 @@ impl World {
     pub(super) async fn publish(&self) -> u64 {
         let mut corpus = self.corpus.lock().await;
         let mut random = self.random("publish");
+        if corpus.generations.is_empty() && random.chance(50) {
+            corpus.write_burst(&mut random);
+        }
         corpus.change(&mut random);
         corpus.publish().await;
         let generation = corpus.newest().clone();
