@@ -2,14 +2,18 @@
 
 use std::net::TcpListener as StdListener;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arrow_flight::error::FlightError;
 use arrow_flight::sql::client::FlightSqlServiceClient;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
-use futures_util::TryStreamExt;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures_util::future::join_all;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use signaldex::json::Sink;
 use signaldex::replicate::{PublishOptions, Store};
 use signaldex::{Company, Index, Signal, Snapshot, sample};
@@ -18,11 +22,13 @@ use signaldex_cluster::{
     publish_cluster,
 };
 use signaldex_sql::{
-    Database, FlightHost, FlightOptions, FlightServer, SqlCorpus, SqlError, StatementLimits,
+    Database, FlightHost, FlightOptions, FlightServer, RemoteShards, ShardScan, SqlCorpus,
+    SqlError, StatementLimits,
 };
 use tempfile::TempDir;
 use time::Date;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
@@ -38,11 +44,69 @@ pub(crate) type Client = FlightSqlServiceClient<Channel>;
 struct Host {
     reader: NodeReader,
     timeout: Duration,
+    gate: Option<&'static Gate>,
+}
+
+/// Where statements wait before they ask other nodes for rows.
+pub(crate) struct Gate {
+    pub(crate) open: Semaphore,
+    /// Scans that have come to it.
+    pub(crate) arrived: AtomicUsize,
+    /// Whether statements keep their generation.
+    keeps: bool,
+}
+
+/// Shards at other nodes, behind a gate.
+struct GatedShards {
+    shards: Arc<dyn RemoteShards>,
+    gate: &'static Gate,
+}
+
+impl Gate {
+    /// A closed one.
+    pub(crate) fn new(keeps: bool) -> &'static Gate {
+        Box::leak(Box::new(Gate {
+            open: Semaphore::new(0),
+            arrived: AtomicUsize::new(0),
+            keeps,
+        }))
+    }
+}
+
+impl RemoteShards for GatedShards {
+    fn name(&self) -> &str {
+        self.shards.name()
+    }
+
+    fn rows(&self, scan: &ShardScan) -> SendableRecordBatchStream {
+        let (rows, gate) = (self.shards.rows(scan), self.gate);
+        let schema = rows.schema();
+        let rows = stream::once(async move {
+            gate.arrived.fetch_add(1, Ordering::SeqCst);
+            gate.open.acquire().await.expect("a gate").forget();
+            rows
+        });
+        Box::pin(RecordBatchStreamAdapter::new(schema, rows.flatten()))
+    }
+
+    fn keep(&self) -> Box<dyn Send + Sync> {
+        if self.gate.keeps {
+            self.shards.keep()
+        } else {
+            Box::new(())
+        }
+    }
 }
 
 impl FlightHost for Host {
     fn corpus(&self) -> Result<SqlCorpus, SqlError> {
-        corpus_of(&self.reader, self.timeout)
+        let mut corpus = corpus_of(&self.reader, self.timeout)?;
+        if let Some(gate) = self.gate {
+            let gated =
+                |shards| -> Arc<dyn RemoteShards> { Arc::new(GatedShards { shards, gate }) };
+            corpus.elsewhere = corpus.elsewhere.into_iter().map(gated).collect();
+        }
+        Ok(corpus)
     }
 
     fn today(&self) -> Date {
@@ -74,6 +138,7 @@ pub(crate) struct Setup {
     /// The node that takes no scans.
     pub(crate) without_sql: Option<usize>,
     pub(crate) options: FlightOptions,
+    pub(crate) gate: Option<&'static Gate>,
 }
 
 impl Default for Setup {
@@ -82,6 +147,7 @@ impl Default for Setup {
             replicas: 1,
             without_sql: None,
             options: FlightOptions::default(),
+            gate: None,
         }
     }
 }
@@ -179,6 +245,7 @@ impl SqlNode {
         let host = Host {
             reader: node.reader(),
             timeout: setup.options.timeout,
+            gate: setup.gate,
         };
         let listener = StdListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod fixture;
+mod late_scans;
 mod plans;
 mod refusals;
 
