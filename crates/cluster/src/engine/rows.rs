@@ -1,28 +1,33 @@
-//! Answers as rows of one schema.
+//! Answers as rows of a batch: one column, in which each row is the whole answer to a question. A batch of many columns costs
+//! more than a count.
 //!
 //! ```text
-//! question  kind                 number                 value      facet              bytes
-//! 17        0 row                the signal's id        its bits                      its JSON, or nothing
-//! 17        1 count              the count
-//! 17        2 value of a facet   its count                         the facet's index  its label
-//! 17        4 change             the commit of its step            0                  the signal of its step, then its JSON
-//! 17        4 end of changes     the same                          1 to 6             the same, without JSON
-//! 17        5 fact for hints                                                          its line
-//! 17        6 aggregates         1 if there are too many                                     their message
-//! 17        7 company            the bytes of its slug  its value  1 if it has one   its slug, then its JSON, or nothing
-//! 17        3 end of the answer  the kind of its rows              its status         the reason of a refusal
+//! answer   question, status, kind of its items, its items; or question, status and the reason of a refusal
+//! item     number, value, facet, length of its bytes, its bytes
+//!
+//! kind                   number                 value      facet              bytes
+//! 0 row                  the signal's id        its bits                      its JSON, or nothing
+//! 1 count                the count
+//! 2 value of a facet     its count                         the facet's index  its label
+//! 4 change               the commit of its step            0                  the signal of its step, then its JSON
+//! 4 end of changes       the same                          1 to 6             the same, without JSON
+//! 5 fact for hints                                                            its line
+//! 6 aggregates           1 if there are too many                              their message
+//! 7 company              the bytes of its slug  its value  1 if it has one    its slug, then its JSON, or nothing
 //! ```
 //!
-//! The rows of a question are contiguous, within one batch, and end with one of kind 3.
+//! Status, kind and facet are bytes, all other numbers varints.
 
 use std::sync::{Arc, LazyLock};
 
 use axum::body::Bytes;
-use datafusion::arrow::array::{AsArray, BinaryBuilder, RecordBatch, UInt8Array, UInt64Array};
-use datafusion::arrow::buffer::Buffer;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt8Type, UInt64Type};
+use datafusion::arrow::array::{AsArray, BinaryArray, RecordBatch};
+use datafusion::arrow::buffer::{Buffer, OffsetBuffer};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::{DataFusionError, Result as EngineResult, exec_datafusion_err};
 use prost::Message;
+use prost::bytes::Buf;
+use prost::encoding::{decode_varint, encode_varint};
 
 use crate::aggregates::{AggregatesPart, PartialMessage};
 use crate::answer::{AnswerRow, COUNT_MAX, FacetValue, FoundChanges, ShardAnswer, ShardChange};
@@ -31,23 +36,15 @@ use crate::worker::{ReplyStatus, WorkerRefusal};
 use signaldex::PositionError;
 use signaldex::query::CompanyKey;
 
-/// The columns of answers.
+/// The column of answers.
 pub(super) static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
-    let column = |name: &str, of: DataType| Field::new(name, of, false);
-    Arc::new(Schema::new(vec![
-        column("question", DataType::UInt64),
-        column("kind", DataType::UInt8),
-        column("number", DataType::UInt64),
-        column("value", DataType::UInt64),
-        column("facet", DataType::UInt8),
-        column("bytes", DataType::Binary),
-    ]))
+    let answer = Field::new("answer", DataType::Binary, false);
+    Arc::new(Schema::new(vec![answer]))
 });
 
 const ROW: u8 = 0;
 const COUNT: u8 = 1;
 const FACET: u8 = 2;
-const END: u8 = 3;
 const CHANGE: u8 = 4;
 const HINT: u8 = 5;
 const AGGREGATES: u8 = 6;
@@ -67,104 +64,89 @@ const CHANGES_END: [Result<bool, PositionError>; 7] = [
 /// The outcome of a question at a worker.
 pub(super) type Reply = Result<ShardAnswer, WorkerRefusal>;
 
-/// The rows of several answers.
+/// Several answers.
 #[derive(Default)]
 pub(super) struct AnswerRows {
-    questions: Vec<u64>,
-    kinds: Vec<u8>,
-    numbers: Vec<u64>,
-    values: Vec<u64>,
-    facets: Vec<u8>,
-    bytes: BinaryBuilder,
+    bytes: Vec<u8>,
+    /// Where each answer ends.
+    ends: Vec<usize>,
+}
+
+/// A part of an answer.
+struct Item {
+    number: u64,
+    value: u64,
+    facet: u8,
+    bytes: Bytes,
 }
 
 impl AnswerRows {
     /// Adds the answer to a question.
     pub(super) fn push(&mut self, question: u64, reply: &Reply) {
+        encode_varint(question, &mut self.bytes);
         match reply {
             Ok(answer) => {
-                let kind = self.push_answer(question, answer);
-                self.push_row(
-                    question,
-                    END,
-                    (kind.into(), 0),
-                    ReplyStatus::Answer as u8,
-                    &[],
-                );
+                self.bytes.push(ReplyStatus::Answer as u8);
+                self.bytes.push(kind_of(answer));
+                self.push_items(answer);
             }
             Err(refusal) => {
-                let (status, reason) = (refusal.status as u8, refusal.reason.as_bytes());
-                self.push_row(question, END, (0, 0), status, reason);
+                self.bytes.push(refusal.status as u8);
+                self.bytes.extend_from_slice(refusal.reason.as_bytes());
             }
         }
+        self.ends.push(self.bytes.len());
     }
 
-    /// Adds the rows of an answer. Returns their kind.
-    fn push_answer(&mut self, question: u64, answer: &ShardAnswer) -> u8 {
+    fn push_items(&mut self, answer: &ShardAnswer) {
         match answer {
             ShardAnswer::Rows(rows) => {
                 for row in rows {
-                    self.push_row(question, ROW, (row.id, row.value), 0, &row.bytes);
+                    self.push_item((row.id, row.value), 0, &[&row.bytes]);
                 }
-                ROW
             }
-            ShardAnswer::Count(count) => {
-                self.push_row(question, COUNT, (*count, 0), 0, &[]);
-                COUNT
-            }
+            ShardAnswer::Count(count) => self.push_item((*count, 0), 0, &[]),
             ShardAnswer::Facets(values) => {
                 for value in values {
-                    let (count, facet) = (value.count, value.facet);
-                    self.push_row(question, FACET, (count, 0), facet, &value.label);
+                    self.push_item((value.count, 0), value.facet, &[&value.label]);
                 }
-                FACET
             }
             ShardAnswer::Counters(counted) => {
                 for (facet, label, count) in counted.values() {
-                    self.push_row(question, FACET, (count, 0), facet as u8, label.as_bytes());
+                    self.push_item((count, 0), facet as u8, &[label.as_bytes()]);
                 }
-                FACET
             }
             ShardAnswer::Hints(facts) => {
                 for fact in facts.iter() {
-                    self.push_row(question, HINT, (0, 0), 0, fact.as_bytes());
+                    self.push_item((0, 0), 0, &[fact.as_bytes()]);
                 }
-                HINT
             }
             ShardAnswer::Aggregates(part) => {
                 let message = part.message();
                 let is_over = u64::from(message.is_none());
                 let bytes = message.unwrap_or_default().encode_to_vec();
-                self.push_row(question, AGGREGATES, (is_over, 0), 0, &bytes);
-                AGGREGATES
+                self.push_item((is_over, 0), 0, &[&bytes]);
             }
             ShardAnswer::Companies(rows) => {
                 for row in rows {
-                    self.push_company(question, row);
+                    self.push_company(row);
                 }
-                COMPANY
             }
-            ShardAnswer::Changes(found) => {
-                self.push_changes(question, found);
-                CHANGE
-            }
+            ShardAnswer::Changes(found) => self.push_changes(found),
         }
     }
 
-    fn push_company(&mut self, question: u64, CompanyRow { key, bytes }: &CompanyRow) {
+    fn push_company(&mut self, CompanyRow { key, bytes }: &CompanyRow) {
         let slug = key.slug().as_bytes();
         let value = key.value().unwrap_or_default() as u64;
         let has_value = u8::from(key.value().is_some());
-        let bytes = [slug, bytes].concat();
-        let numbers = (slug.len() as u64, value);
-        self.push_row(question, COMPANY, numbers, has_value, &bytes);
+        self.push_item((slug.len() as u64, value), has_value, &[slug, bytes]);
     }
 
-    /// Adds changes, and after them a row about their end.
-    fn push_changes(&mut self, question: u64, found: &Result<FoundChanges, PositionError>) {
+    /// Adds changes, and after them an item about their end.
+    fn push_changes(&mut self, found: &Result<FoundChanges, PositionError>) {
         let mut push = |(commit, id): (u64, u64), facet: u8, item: &[u8]| {
-            let bytes = [&id.to_le_bytes()[..], item].concat();
-            self.push_row(question, CHANGE, (commit, 0), facet, &bytes);
+            self.push_item((commit, 0), facet, &[&id.to_le_bytes(), item]);
         };
         for change in found.iter().flat_map(|found| &found.changes) {
             push(change.step, 0, &change.item);
@@ -178,40 +160,46 @@ impl AnswerRows {
         push(step, 1 + number.unwrap_or(2) as u8, &[]);
     }
 
-    fn push_row(
-        &mut self,
-        question: u64,
-        kind: u8,
-        (number, value): (u64, u64),
-        facet: u8,
-        bytes: &[u8],
-    ) {
-        self.questions.push(question);
-        self.kinds.push(kind);
-        self.numbers.push(number);
-        self.values.push(value);
-        self.facets.push(facet);
-        self.bytes.append_value(bytes);
+    fn push_item(&mut self, (number, value): (u64, u64), facet: u8, parts: &[&[u8]]) {
+        encode_varint(number, &mut self.bytes);
+        encode_varint(value, &mut self.bytes);
+        self.bytes.push(facet);
+        let length = parts.iter().map(|part| part.len()).sum::<usize>();
+        encode_varint(length as u64, &mut self.bytes);
+        parts
+            .iter()
+            .for_each(|part| self.bytes.extend_from_slice(part));
     }
 
-    /// The rows as a batch.
-    pub(super) fn batch(mut self) -> EngineResult<RecordBatch> {
-        let batch = RecordBatch::try_new(
-            Arc::clone(&SCHEMA),
-            vec![
-                Arc::new(UInt64Array::from(self.questions)),
-                Arc::new(UInt8Array::from(self.kinds)),
-                Arc::new(UInt64Array::from(self.numbers)),
-                Arc::new(UInt64Array::from(self.values)),
-                Arc::new(UInt8Array::from(self.facets)),
-                Arc::new(self.bytes.finish()),
-            ],
-        );
-        Ok(batch?)
+    /// The answers as a batch.
+    ///
+    /// # Errors
+    /// They have more than 2 GiB.
+    pub(super) fn batch(self) -> EngineResult<RecordBatch> {
+        let offset = |end: usize| i32::try_from(end);
+        let offsets = [Ok(0)].into_iter().chain(self.ends.into_iter().map(offset));
+        let offsets = offsets.collect::<Result<Vec<i32>, _>>();
+        let offsets = offsets.map_err(|_| exec_datafusion_err!("the answers are too long"))?;
+        let offsets = OffsetBuffer::new(offsets.into());
+        let answers = BinaryArray::try_new(offsets, Buffer::from_vec(self.bytes), None)?;
+        let schema = Arc::clone(&SCHEMA);
+        Ok(RecordBatch::try_new(schema, vec![Arc::new(answers)])?)
     }
 }
 
-/// A buffer of a batch, for rows that outlive the batch.
+fn kind_of(answer: &ShardAnswer) -> u8 {
+    match answer {
+        ShardAnswer::Rows(_) => ROW,
+        ShardAnswer::Count(_) => COUNT,
+        ShardAnswer::Facets(_) | ShardAnswer::Counters(_) => FACET,
+        ShardAnswer::Hints(_) => HINT,
+        ShardAnswer::Aggregates(_) => AGGREGATES,
+        ShardAnswer::Companies(_) => COMPANY,
+        ShardAnswer::Changes(_) => CHANGE,
+    }
+}
+
+/// A buffer of a batch, for items that outlive the batch.
 struct SharedBytes(Buffer);
 
 impl AsRef<[u8]> for SharedBytes {
@@ -223,7 +211,7 @@ impl AsRef<[u8]> for SharedBytes {
 /// Calls `each` with the question and the answer of each that a batch has.
 ///
 /// # Errors
-/// The batch has another schema, or an answer without an end.
+/// The batch has another schema, or a malformed answer.
 pub(super) fn replies_of(
     batch: &RecordBatch,
     mut each: impl FnMut(u64, Reply),
@@ -231,133 +219,132 @@ pub(super) fn replies_of(
     if batch.schema_ref().fields() != SCHEMA.fields() {
         return Err(malformed());
     }
-    let questions = batch.column(0).as_primitive::<UInt64Type>().values();
-    let kinds = batch.column(1).as_primitive::<UInt8Type>().values();
-    let mut begin = 0;
-    // Each turn takes the rows of one question, at least one.
-    while begin < questions.len() {
-        let own = questions[begin..].iter().zip(&kinds[begin..]);
-        let is_inner =
-            |(question, kind): &(&u64, &u8)| **question == questions[begin] && **kind != END;
-        let end = begin + own.take_while(is_inner).count();
-        if questions.get(end) != Some(&questions[begin]) {
-            return Err(malformed());
-        }
-        each(questions[begin], reply(batch, begin, end)?);
-        begin = end + 1;
+    let column = batch.column(0).as_binary::<i32>();
+    // Items share the buffer of the batch.
+    let all = Bytes::from_owner(SharedBytes(column.values().clone()));
+    for ends in column.value_offsets().windows(2) {
+        let answer = all.slice(ends[0] as usize..ends[1] as usize);
+        let (question, reply) = read_answer(answer).ok_or_else(malformed)?;
+        each(question, reply);
     }
     Ok(())
 }
 
-/// The answer of the rows from `begin`, whose end is at `end`.
-fn reply(batch: &RecordBatch, begin: usize, end: usize) -> EngineResult<Reply> {
-    let kinds = batch.column(1).as_primitive::<UInt8Type>().values();
-    let numbers = batch.column(2).as_primitive::<UInt64Type>().values();
-    let values = batch.column(3).as_primitive::<UInt64Type>().values();
-    let facets = batch.column(4).as_primitive::<UInt8Type>().values();
-    let column = batch.column(5).as_binary::<i32>();
-    let status = ReplyStatus::of(facets[end]).ok_or_else(malformed)?;
+/// The question and its answer.
+fn read_answer(mut answer: Bytes) -> Option<(u64, Reply)> {
+    let question = decode_varint(&mut answer).ok()?;
+    let status = ReplyStatus::of(answer.try_get_u8().ok()?)?;
     if status != ReplyStatus::Answer {
-        let reason = String::from_utf8_lossy(column.value(end)).into_owned();
-        return Ok(Err(WorkerRefusal { status, reason }));
+        let reason = String::from_utf8_lossy(&answer).into_owned();
+        return Some((question, Err(WorkerRefusal { status, reason })));
     }
-    // Rows share the buffer of the batch.
-    let all = Bytes::from_owner(SharedBytes(column.values().clone()));
-    let offsets = column.value_offsets();
-    let bytes = |row: usize| all.slice(offsets[row] as usize..offsets[row + 1] as usize);
-    let rows = begin..end;
-    let kind = u8::try_from(numbers[end]).map_err(|_| malformed())?;
-    if kinds[rows.clone()].iter().any(|other| *other != kind) {
-        return Err(malformed());
+    let kind = answer.try_get_u8().ok()?;
+    let mut items = Vec::new();
+    // Each turn takes at least four bytes.
+    while !answer.is_empty() {
+        items.push(Item::read(&mut answer)?);
     }
-    Ok(Ok(match kind {
-        ROW => ShardAnswer::Rows(
-            rows.map(|row| AnswerRow {
-                id: numbers[row],
-                value: values[row],
-                bytes: bytes(row),
+    Some((question, Ok(answer_of(kind, items)?)))
+}
+
+impl Item {
+    fn read(answer: &mut Bytes) -> Option<Item> {
+        let number = decode_varint(answer).ok()?;
+        let value = decode_varint(answer).ok()?;
+        let facet = answer.try_get_u8().ok()?;
+        let length = usize::try_from(decode_varint(answer).ok()?).ok()?;
+        Some(Item {
+            number,
+            value,
+            facet,
+            bytes: (length <= answer.len()).then(|| answer.split_to(length))?,
+        })
+    }
+}
+
+/// The answer of items of a kind; `None` where they are malformed.
+fn answer_of(kind: u8, items: Vec<Item>) -> Option<ShardAnswer> {
+    let lone = || <[&Item; 1]>::try_from(items.iter().collect::<Vec<_>>()).ok();
+    Some(match kind {
+        ROW => ShardAnswer::Rows(items.into_iter().map(row).collect()),
+        COUNT => {
+            let [item] = lone()?;
+            ShardAnswer::Count(count(item.number)?)
+        }
+        AGGREGATES => {
+            let [item] = lone()?;
+            ShardAnswer::Aggregates(match item.number {
+                0 => AggregatesPart::Sent(PartialMessage::decode(&item.bytes[..]).ok()?),
+                1 => AggregatesPart::TooManyGroups,
+                _ => return None,
             })
-            .collect(),
-        ),
-        AGGREGATES if rows.len() == 1 => ShardAnswer::Aggregates(match numbers[begin] {
-            0 => {
-                let message = PartialMessage::decode(column.value(begin));
-                AggregatesPart::Sent(message.map_err(|_| malformed())?)
-            }
-            1 => AggregatesPart::TooManyGroups,
-            _ => return Err(malformed()),
-        }),
-        COUNT if rows.len() == 1 => ShardAnswer::Count(count(numbers[begin])?),
-        FACET => {
-            let value = |row: usize| {
-                std::str::from_utf8(column.value(row)).map_err(|_| malformed())?;
-                Ok(FacetValue {
-                    facet: facets[row],
-                    label: bytes(row),
-                    count: count(numbers[row])?,
-                })
-            };
-            ShardAnswer::Facets(rows.map(value).collect::<EngineResult<_>>()?)
         }
+        FACET => ShardAnswer::Facets(items.into_iter().map(facet_value).collect::<Option<_>>()?),
         HINT => {
-            let fact = |row: usize| {
-                let fact = std::str::from_utf8(column.value(row)).map_err(|_| malformed())?;
-                Ok(fact.to_owned())
-            };
-            ShardAnswer::Hints(rows.map(fact).collect::<EngineResult<_>>()?)
+            let fact = |item: Item| Some(std::str::from_utf8(&item.bytes).ok()?.to_owned());
+            ShardAnswer::Hints(items.into_iter().map(fact).collect::<Option<_>>()?)
         }
-        COMPANY => {
-            let company = |row: usize| {
-                let key = (numbers[row], values[row], facets[row]);
-                company_row(key, &bytes(row)).ok_or_else(malformed)
-            };
-            ShardAnswer::Companies(rows.map(company).collect::<EngineResult<_>>()?)
-        }
-        CHANGE => {
-            let change = |row: usize| {
-                let bytes = bytes(row);
-                let (id, _) = bytes.split_first_chunk().ok_or_else(malformed)?;
-                Ok(ShardChange {
-                    step: (numbers[row], u64::from_le_bytes(*id)),
-                    item: bytes.slice(id.len()..),
-                })
-            };
-            let mut changes: Vec<ShardChange> =
-                rows.clone().map(change).collect::<EngineResult<_>>()?;
-            let last = changes.pop().ok_or_else(malformed)?;
-            let end = usize::from(facets[end - 1]).checked_sub(1);
-            let end = end
-                .and_then(|end| CHANGES_END.get(end))
-                .ok_or_else(malformed)?;
-            ShardAnswer::Changes(end.map(|is_last| FoundChanges {
-                changes,
-                step: last.step,
-                is_last,
-            }))
-        }
-        _ => return Err(malformed()),
+        COMPANY => ShardAnswer::Companies(items.iter().map(company_row).collect::<Option<_>>()?),
+        CHANGE => ShardAnswer::Changes(changes(items)?),
+        _ => return None,
+    })
+}
+
+fn row(item: Item) -> AnswerRow {
+    AnswerRow {
+        id: item.number,
+        value: item.value,
+        bytes: item.bytes,
+    }
+}
+
+fn facet_value(item: Item) -> Option<FacetValue> {
+    std::str::from_utf8(&item.bytes).ok()?;
+    Some(FacetValue {
+        facet: item.facet,
+        label: item.bytes,
+        count: count(item.number)?,
+    })
+}
+
+fn changes(items: Vec<Item>) -> Option<Result<FoundChanges, PositionError>> {
+    let end = items.last()?.facet.checked_sub(1)?;
+    let end = CHANGES_END.get(usize::from(end))?;
+    let change = |item: Item| {
+        let (id, _) = item.bytes.split_first_chunk()?;
+        Some(ShardChange {
+            step: (item.number, u64::from_le_bytes(*id)),
+            item: item.bytes.slice(id.len()..),
+        })
+    };
+    let changes = items.into_iter().map(change);
+    let mut changes = changes.collect::<Option<Vec<ShardChange>>>()?;
+    let step = changes.pop()?.step;
+    Some(end.map(|is_last| FoundChanges {
+        changes,
+        step,
+        is_last,
     }))
 }
 
-/// The company of a row, from its numbers and its bytes.
-fn company_row((slug, value, has_value): (u64, u64, u8), bytes: &Bytes) -> Option<CompanyRow> {
-    let (slug, _) = bytes.split_at_checked(usize::try_from(slug).ok()?)?;
-    let value = match has_value {
+/// The company of an item.
+fn company_row(item: &Item) -> Option<CompanyRow> {
+    let (slug, _) = item
+        .bytes
+        .split_at_checked(usize::try_from(item.number).ok()?)?;
+    let value = match item.facet {
         0 => None,
-        1 => Some(value as i64),
+        1 => Some(item.value as i64),
         _ => return None,
     };
     Some(CompanyRow {
         key: CompanyKey::new(value, std::str::from_utf8(slug).ok()?),
-        bytes: bytes.slice(slug.len()..),
+        bytes: item.bytes.slice(slug.len()..),
     })
 }
 
-fn count(number: u64) -> EngineResult<u64> {
-    if number > COUNT_MAX {
-        return Err(malformed());
-    }
-    Ok(number)
+fn count(number: u64) -> Option<u64> {
+    (number <= COUNT_MAX).then_some(number)
 }
 
 fn malformed() -> DataFusionError {
