@@ -22,6 +22,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 NODES = ["one", "two", "three"]
 SHARDS = 6
@@ -53,7 +54,9 @@ class Served:
                                "--burst", "1000000"], check=True, capture_output=True)
         self.key = json.loads(made.stdout)["key"]
         self.log_path = os.path.join(folder, f"{name}.log")
-        self.command = [program, "serve", "--admin-addr", "127.0.0.1:0", "--log", "warn", "--as-of", "2026-06-30",
+        self.admin_port = free_port()
+        self.command = [program, "serve", "--admin-addr", f"127.0.0.1:{self.admin_port}", "--log", "warn",
+                        "--as-of", "2026-06-30",
                         "--max-connections", "4096", "--state", self.state, "--addr", f"127.0.0.1:{free_port()}",
                         *arguments]
         self.start()
@@ -90,6 +93,10 @@ class Served:
                     raise OSError("no answer")
                 answer += piece
             return parsed
+
+    def admin_get(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}{path}", timeout=30) as answer:
+            return answer.read().decode()
 
     def wait(self):
         while True:
@@ -187,6 +194,10 @@ class Load:
         number = client.connection.fileno()
         by_number[number] = client
         poller.register(number, select.EPOLLIN)
+        self.asked_once(client, poller, by_number, lost)
+
+    def asked_once(self, client, poller, by_number, lost):
+        """What happens after a request."""
 
     def failed(self, code):
         self.codes[code] += 1
@@ -227,6 +238,7 @@ class Load:
             if detail != "queue":
                 self.last_error = time.perf_counter()
         client.ask()
+        self.asked_once(client, poller, by_number, lost)
 
     def watch(self, is_over):
         while not is_over.wait(0.5):
@@ -284,30 +296,42 @@ def lose(nodes, level, expected, name):
     time.sleep(2)
 
 
+def cluster_of(program, folder, signals):
+    """One index and three nodes of the same signals, ready."""
+    program = os.path.abspath(program)
+    run = lambda *arguments: subprocess.run([program, *arguments], check=True, cwd=folder)
+    run("generate", "--signals", str(signals), "--out", "corpus")
+    corpus = ["--companies", "corpus/companies.jsonl", "--signals", "corpus/signals.jsonl"]
+    run("build", *corpus, "--out", "whole")
+    run("shard", *corpus, "--shards", str(SHARDS), "--out", "parts")
+    run("publish-shards", "parts", f"{folder}/store")
+    settings = {"store": f"{folder}/store", "replicas": 2,
+                "nodes": [{"name": node, "address": f"127.0.0.1:{free_port()}"} for node in NODES]}
+    with open(f"{folder}/cluster.json", "w") as file:
+        json.dump(settings, file)
+    whole = Served(program, folder, "whole", [f"{folder}/whole"])
+    nodes = [Served(program, folder, node, ["--cluster", f"{folder}/cluster.json", "--node", node,
+                                            "--shard-cache", f"{folder}/cache-{node}"]) for node in NODES]
+    for served in (whole, *nodes):
+        served.wait()
+    time.sleep(2)
+    return whole, nodes
+
+
+def expected_of(whole):
+    """The answers of one index."""
+    return {kind: whole.get(target)[2] for kind, target in KINDS.items()}
+
+
 def main():
-    program = os.path.abspath(sys.argv[1])
+    program = sys.argv[1]
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 20
     signals = int(sys.argv[3]) if len(sys.argv) > 3 else 100_000
     cost_seconds = min(seconds / 2, COST_SECONDS_MAX)
     with tempfile.TemporaryDirectory() as folder:
-        run = lambda *arguments: subprocess.run([program, *arguments], check=True, cwd=folder)
-        run("generate", "--signals", str(signals), "--out", "corpus")
-        corpus = ["--companies", "corpus/companies.jsonl", "--signals", "corpus/signals.jsonl"]
-        run("build", *corpus, "--out", "whole")
-        run("shard", *corpus, "--shards", str(SHARDS), "--out", "parts")
-        run("publish-shards", "parts", f"{folder}/store")
-        settings = {"store": f"{folder}/store", "replicas": 2,
-                    "nodes": [{"name": node, "address": f"127.0.0.1:{free_port()}"} for node in NODES]}
-        with open(f"{folder}/cluster.json", "w") as file:
-            json.dump(settings, file)
-        whole = Served(program, folder, "whole", [f"{folder}/whole"])
-        nodes = [Served(program, folder, node, ["--cluster", f"{folder}/cluster.json", "--node", node,
-                                                "--shard-cache", f"{folder}/cache-{node}"]) for node in NODES]
+        whole, nodes = cluster_of(program, folder, signals)
         try:
-            for served in (whole, *nodes):
-                served.wait()
-            time.sleep(2)
-            expected = {kind: whole.get(target)[2] for kind, target in KINDS.items()}
+            expected = expected_of(whole)
             print(f"\n{signals:,} signals, 16 connections\n")
             print("| | one index: CPU ms | a second | three nodes: CPU ms in all | a second | times |")
             print("|---|--:|--:|--:|--:|--:|")
@@ -331,4 +355,5 @@ def main():
                 served.stop()
 
 
-main()
+if __name__ == "__main__":
+    main()

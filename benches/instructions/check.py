@@ -20,7 +20,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from built import built  # noqa: E402
+from built import built, built_test  # noqa: E402
 
 RECORDED = HERE / "recorded.json"
 SLOWER_MAX = 1.05
@@ -31,27 +31,42 @@ RUNS = 3
 # four instructions a cache line.
 WITHOUT_REPEATED = "glibc.cpu.x86_rep_stosb_threshold=1073741824:glibc.cpu.x86_rep_movsb_threshold=1073741824"
 
+# Questions through three nodes in one thread, by a test of the cluster, which is built as for tests: the engine is not
+# compiled once more. So what they take is not what a release takes, but it shows what is added.
+CLUSTER_TEST = "tests::instructions::questions_through_nodes"
+CLUSTER_PATTERN = "signaldex_cluster::tests::instructions::measured"
+CLUSTER_TASKS = ["cluster, 100 counts", "cluster, 100 pages", "cluster, 100 times all facets"]
+
 
 def names_of(bench, index):
     lines = subprocess.run([bench, "names", index], check=True, stdout=subprocess.PIPE, text=True)
     return lines.stdout.splitlines()
 
 
-def counts_of(bench, index, folder):
+def counts_of(command, pattern, folder):
     """Instructions of each call of the measured function, one part of the output each."""
-    pattern = "instructions::measured"
     subprocess.run(["valgrind", "--quiet", "--tool=callgrind", "--collect-atstart=no",
                     f"--toggle-collect={pattern}", f"--dump-after={pattern}",
-                    f"--callgrind-out-file={folder}/out", bench, "run", index], check=True,
-                   env=os.environ | {"GLIBC_TUNABLES": WITHOUT_REPEATED})
+                    f"--callgrind-out-file={folder}/out", *command], check=True,
+                   stdout=subprocess.DEVNULL, env=os.environ | {"GLIBC_TUNABLES": WITHOUT_REPEATED})
     parts = sorted(pathlib.Path(folder).glob("out.*"), key=lambda part: int(part.suffix[1:]))
     totals = [re.search(r"^(?:totals|summary): (\d+)", part.read_text(), re.M) for part in parts]
     return [int(total.group(1)) for total in totals if total]
 
 
+def named_counts(names, command, pattern, folder):
+    """The same, by the names of the tasks."""
+    os.mkdir(folder)
+    counts = counts_of(command, pattern, folder)
+    if len(names) != len(counts):
+        sys.exit(f"{len(names)} tasks, but {len(counts)} counts")
+    return dict(zip(names, counts))
+
+
 def measured_runs():
     """The least count of each task so far, after each run."""
-    bench = built("instructions")
+    bench, test = built("instructions"), built_test("signaldex-cluster")
+    ask = [test, "--exact", CLUSTER_TEST, "--ignored", "--test-threads=1"]
     least = {}
     with tempfile.TemporaryDirectory() as folder:
         index = os.path.join(folder, "index")
@@ -59,11 +74,9 @@ def measured_runs():
         names = names_of(bench, index)
         for run in range(RUNS):
             parts = os.path.join(folder, str(run))
-            os.mkdir(parts)
-            counts = counts_of(bench, index, parts)
-            if len(names) != len(counts):
-                sys.exit(f"{len(names)} tasks, but {len(counts)} counts")
-            for name, count in zip(names, counts):
+            counts = named_counts(names, [bench, "run", index], "instructions::measured", parts)
+            counts |= named_counts(CLUSTER_TASKS, ask, CLUSTER_PATTERN, parts + "-cluster")
+            for name, count in counts.items():
                 least[name] = min(count, least.get(name, count))
             yield least
 

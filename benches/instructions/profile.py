@@ -55,7 +55,7 @@ def main():
         index = os.path.join(folder, "index")
         subprocess.run([bench, "build", index], check=True)
         tasks = check.names_of(bench, index)
-        check.counts_of(bench, index, folder)
+        check.counts_of([bench, "run", index], "instructions::measured", folder)
         parts = sorted(pathlib.Path(folder).glob("out.*"), key=lambda part: int(part.suffix[1:]))
         names = {}
         counted = dict(zip(tasks, [shares(part, names) for part in parts]))
