@@ -3,8 +3,9 @@
 
 usage: crates/server/tests/service/kill.py PROGRAM [KILLS [CLIENTS]]
 
-In each round, clients search with idempotency keys, and every sixteenth exports all signals under one, until
-the service is killed with SIGKILL. With D items in complete answers and whole lines, M units recorded and F
+In each round, clients ask with idempotency keys for pages of signals, pages of companies and the companies with most
+signals, and every sixteenth exports signals under one, in one of the six orders, breaking off its export now and then,
+until the service is killed with SIGKILL. With D items in complete answers and whole lines, M units recorded and F
 items that may have been in flight, it has to hold that D <= M <= D + F. Then the service starts again, each
 client repeats its unfinished request with the same idempotency key, or resumes its export after its last
 whole line, and M has to equal D exactly.
@@ -22,14 +23,18 @@ import threading
 import time
 
 LIMIT_MAX = 50
-SIGNALS = 2000  # of the sample corpus
+# Orders with the parameters beside them, and how many signals of the sample corpus they export.
+ORDERS = {"newest": ("", 2000), "oldest": ("", 2000), "-date": ("", 2000), "date": ("", 2000),
+          "-amount": ("&fundingCurrency=USD", 176), "amount": ("&fundingCurrency=USD", 176)}
+QUESTIONS = ("signals?limit={}", "companies?limit={}&has=(min=1)", "aggregates?by=company&limit={}")
+EXPORTS_BROKEN_OFF = 0.3  # the share, beside those that a kill cuts
 CLIENTS_PER_EXPORTER = 16  # a key has up to four exports at once
 EXPORT_READ_BYTES = 4096
 PORT = int(os.environ.get("PORT", "18098"))
 
 
 class Client(threading.Thread):
-    """Searches until the connection breaks, and keeps the request that was not answered."""
+    """Asks until the connection breaks, and keeps the request that was not answered."""
 
     def __init__(self, round_number, number, key):
         super().__init__()
@@ -43,7 +48,8 @@ class Client(threading.Thread):
     def run(self):
         connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=30)
         for count in range(1_000_000):
-            request = (f"{self.name_base}-{count}", self.random.randint(1, LIMIT_MAX))
+            limit = self.random.randint(1, LIMIT_MAX)
+            request = (f"{self.name_base}-{count}", limit, self.random.choice(QUESTIONS).format(limit))
             self.unfinished = request
             try:
                 items, _ = ask(connection, self.key, request)
@@ -67,67 +73,105 @@ class Client(threading.Thread):
 
 
 class Exporter(threading.Thread):
-    """Exports all signals, again and again, and resumes the export that the kill has cut."""
+    """Exports signals, again and again, resumes what it breaks off, and the export that the kill has cut."""
 
     def __init__(self, round_number, number, key):
         super().__init__()
         self.name_base = f"kill-export-{round_number}-{number}"
+        self.random = random.Random(self.name_base)
         self.key = key
         self.delivered = 0
+        self.broken_off = 0
         self.unfinished = None
         self.fault = None
 
     def run(self):
         for count in range(1_000_000):
+            self.order = self.random.choice(list(ORDERS))
             # The signals that may be in flight are those not delivered of a whole export.
-            self.unfinished = (f"{self.name_base}-{count}", SIGNALS)
-            self.ids = []
+            self.unfinished = (f"{self.name_base}-{count}", ORDERS[self.order][1])
+            self.keys = []
             try:
-                self.export()
+                while not self.export(self.random.random() < EXPORTS_BROKEN_OFF):
+                    self.broken_off += 1
             except (OSError, http.client.HTTPException):
-                self.unfinished = (self.unfinished[0], SIGNALS - len(self.ids))
+                self.broken_off += 1
+                self.unfinished = (self.unfinished[0], ORDERS[self.order][1] - len(self.keys))
                 return
             except AssertionError as fault:
                 self.fault = fault
                 return
             self.finish()
 
-    def export(self):
-        """Reads on to the end; raises where the connection breaks."""
+    def export(self, breaks_off=False):
+        """Reads on to the end, and returns whether it did; raises where the connection breaks."""
+        lines_left = self.random.randint(1, 400) if breaks_off else sys.maxsize
         connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=30)
         headers = {"Authorization": f"Bearer {self.key}", "Idempotency-Key": self.unfinished[0]}
-        after = f"?after={self.ids[-1]}" if self.ids else ""
-        connection.request("GET", f"/api/v1/export{after}", headers=headers)
+        after = f"&after={self.after()}" if self.keys else ""
+        connection.request("GET", f"/api/v1/export?order={self.order}{ORDERS[self.order][0]}{after}", headers=headers)
         answer = connection.getresponse()
+        if answer.status in (409, 429) and self.broken_off:
+            # What was broken off is under way until the service notices.
+            answer.read()
+            time.sleep(0.02)
+            return False
         assert answer.status == 200, f"{answer.status} {answer.read()[:200]}"
         rest = b""
         while piece := answer.read(EXPORT_READ_BYTES):
             *lines, rest = (rest + piece).split(b"\n")
             for line in lines:
-                self.ids.append(int(json.loads(line)["id"]))
+                self.keys.append(self.key_of(json.loads(line, parse_float=str, parse_int=str)))
                 self.delivered += 1
+                lines_left -= 1
+            if lines_left <= 0:
+                connection.close()
+                return False
         assert rest == b"", "a whole export ends with a whole line"
+        return True
+
+    def key_of(self, signal):
+        """Value and id of a signal, as texts; an empty value for none."""
+        by = {"date": signal["date"], "amount": (signal["funding"] or {}).get("amount")}
+        return by.get(self.order.lstrip("-"), None) or "", signal["id"]
+
+    def after(self):
+        """Where the export goes on."""
+        value, number = self.keys[-1]
+        return number if self.order in ("newest", "oldest") else f"{value},{number}"
 
     def finish(self):
-        assert len(self.ids) == len(set(self.ids)) == SIGNALS, f"{len(self.ids)} of {SIGNALS} signals"
-        assert self.ids == sorted(self.ids, reverse=True), "newest id first"
+        total = ORDERS[self.order][1]
+        assert len(self.keys) == len(set(self.keys)) == total, f"{len(self.keys)} of {total} signals"
+        assert self.keys == sorted(self.keys, key=self.rank), f"in the order {self.order}"
         self.unfinished = None
+
+    def rank(self, key):
+        """What ascends in the order, by its definition."""
+        value, number = key
+        if self.order in ("newest", "oldest"):
+            return int(number) if self.order == "oldest" else -int(number)
+        # Days as numbers of eight digits.
+        value = float(value.replace("-", "")) if value else None
+        sign = -1 if self.order.startswith("-") else 1
+        return value is None, sign * (value or 0), -int(number)
 
     def repeat(self):
         """Resumes the unfinished export."""
         if self.unfinished is not None:
-            self.export()
+            assert self.export(), "nothing breaks it off"
             self.finish()
 
 
 def ask(connection, key, request):
-    name, limit = request
+    name, limit, question = request
     headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": name}
-    connection.request("GET", f"/api/v1/signals?limit={limit}", headers=headers)
+    connection.request("GET", f"/api/v1/{question}", headers=headers)
     answer = connection.getresponse()
     body = answer.read()
     assert answer.status == 200, f"{answer.status} {body[:200]}"
-    items = len(json.loads(body)["data"]["items"])
+    data = json.loads(body)["data"]
+    items = len(data["groups"] if "groups" in data else data["items"])
     assert items == limit, f"{items} of {limit} items"
     return items, answer.getheader("Idempotency-Replayed") == "true"
 
@@ -149,14 +193,14 @@ def start(program, state):
 
 def recorded(program, state):
     usage = json.loads(subprocess.check_output([program, "usage", "--state", state]))
-    return sum(line["signals"] for line in usage)
+    return sum(line["signals"] + line["companies"] for line in usage)
 
 
 def main():
     program = sys.argv[1]
     kills = int(sys.argv[2]) if len(sys.argv) > 2 else 200
     clients = int(sys.argv[3]) if len(sys.argv) > 3 else 64
-    charged_in_flight = in_flight = delivered_before = requests_in_flight = 0
+    charged_in_flight = in_flight = delivered_before = requests_in_flight = broken_off = 0
     with tempfile.TemporaryDirectory() as directory:
         state = os.path.join(directory, "state.db")
         made = subprocess.check_output([program, "keys", "create", "--state", state, "--rate", "1000000",
@@ -181,6 +225,7 @@ def main():
             charged_in_flight += units - delivered
             in_flight += flying
             requests_in_flight += sum(client.unfinished is not None for client in group)
+            broken_off += sum(client.broken_off for client in group if isinstance(client, Exporter))
 
             service = start(program, state)
             for client in group:
@@ -192,7 +237,8 @@ def main():
             assert service.wait() == 0, "SIGTERM ends the service with exit status 0"
         print(f"{kills} kills under {clients} clients: {delivered_before} items delivered and charged; "
               f"{requests_in_flight} requests with {in_flight} items were in flight, of which "
-              f"{charged_in_flight} items had been charged and were delivered on repetition")
+              f"{charged_in_flight} items had been charged and were delivered on repetition; {broken_off} exports in "
+              "six orders were broken off and resumed")
 
 
 if __name__ == "__main__":
