@@ -16,6 +16,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / "target" / "planted"
+sys.path.insert(0, str(ROOT / "benches"))
+from built import FEATURES, TESTED  # noqa: E402
+
 SOURCES = pathlib.Path("crates/cluster/src")
 
 # Name, file, what stands there, what is planted.
@@ -93,9 +96,11 @@ def copy():
 
 def found_at(seeds):
     """The first seed that breaks the law; None where none does."""
-    command = ["cargo", "test", "--quiet", "--package", "signaldex-cluster", "--lib", "simulation::tests::every_answer"]
-    # A mistake may make a simulation go on for ever.
-    environment = os.environ | {"SIGNALDEX_SEEDS": f"0..{seeds}", "RUSTFLAGS": "-Awarnings"}
+    # As the gate builds the tests, so that libraries built there serve.
+    packages = [word for package in TESTED for word in ("--package", package)]
+    features = ",".join(f"signaldex-cli/{feature}" for feature in FEATURES)
+    command = ["cargo", "test", "--quiet", *packages, "--features", features, "--lib", "simulation::tests::every_answer"]
+    environment = os.environ | {"SIGNALDEX_SEEDS": f"0..{seeds}"}
     run = subprocess.run(command, cwd=COPY, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if "could not compile" in run.stdout:
         sys.exit(run.stdout)
