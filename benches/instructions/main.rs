@@ -2,13 +2,15 @@
 //! machine. `benches/instructions/check.py` runs it under valgrind and compares.
 //!
 //! usage: `instructions build FOLDER` builds four indexes in a folder, `instructions run FOLDER` runs the
-//! tasks on them, and `instructions names FOLDER` lists the tasks. The `updated` index has deleted rows and two
-//! small segments, whose ids are all over the index. The `committed` index has had many small commits, half of
-//! whose signals are new: its newest signals are in its smallest segments. The fourth is for the tasks that write.
+//! tasks on them, and `instructions names FOLDER` lists the tasks; `build-cold FOLDER` and `cold FOLDER FILE` are
+//! for `benches/instructions/misses.py`. The `updated` index has deleted rows and two small segments, whose ids are all
+//! over the index. The `committed` index has had many small commits, half of whose signals are new: its newest signals
+//! are in its smallest segments. The fourth is for the tasks that write.
 
 mod aggregates;
 #[path = "../classes/mod.rs"]
 mod classes;
+mod cold;
 #[path = "../panel/mod.rs"]
 mod panel;
 #[path = "../slow_shapes/shapes.rs"]
@@ -58,6 +60,8 @@ fn main() -> Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["build", folder, ..] => build_all(Path::new(folder)),
+        ["build-cold", folder, ..] => cold::build(Path::new(folder)),
+        ["cold", folder, file, ..] => cold::run(Path::new(folder), Path::new(file)),
         ["names", folder, ..] => run(Path::new(folder), |name, _| println!("{name}")),
         ["run", folder, ..] => run(Path::new(folder), |_, task| measured(task)),
         // Cargo runs every bench without arguments; there is nothing to measure in this way.
