@@ -21,6 +21,10 @@ use signaldex::{Cost, Error, Result, Snapshot};
 /// The cost up to which a question is answered on the receiving thread, in the unit of `--cheap-query-cost`.
 const CHEAP_COST: u64 = 20_000;
 
+/// The cost up to which an expensive question is answered by one thread, whatever its number of shards: about a millisecond.
+/// Waking a thread for each shard takes longer than most shards do.
+const ONE_THREAD_COST: u64 = 20 * CHEAP_COST;
+
 /// Expensive questions that may wait, per core: more than nodes admit at a time, so that admitted queries are
 /// refused only after a wait.
 const QUEUED_PER_CORE: usize = 256;
@@ -126,6 +130,9 @@ impl Worker {
         let whole = self.shards(question)?;
         let answered = async {
             let shards = self.narrowed_on_thread(whole, question).await?;
+            if cost_of(&shards, wanted, ONE_THREAD_COST)? <= ONE_THREAD_COST {
+                return self.answer_on_thread(question, shards).await;
+            }
             let found = shards.iter().map(|shard| {
                 let threads = Arc::clone(&shared.threads);
                 let (shard, wanted) = (shard.clone(), Arc::clone(wanted));
@@ -140,6 +147,21 @@ impl Worker {
         let answered = shared.expensive.run(answered).await;
         let answered = answered.ok_or_else(WorkerRefusal::overloaded)?;
         answered.map_err(|error| WorkerRefusal::of(ReplyStatus::Failed, &error))
+    }
+
+    /// Asks all shards on one other thread.
+    async fn answer_on_thread(
+        &self,
+        question: &Question,
+        shards: Vec<AskedShard>,
+    ) -> Result<ShardAnswer> {
+        let question = question.clone();
+        let threads = Arc::clone(&self.0.threads);
+        on_thread(threads, move || {
+            let found = shards.iter().map(|shard| find(shard, &question.wanted));
+            merged(&question, &shards, found.collect::<Result<_>>()?)
+        })
+        .await
     }
 
     /// Merges on another thread what takes long: companies are read with all of their signals.
@@ -247,29 +269,32 @@ fn narrowing_cost(whole: &[AskedShard], key: Option<&KeyScope>) -> Cost {
 
 /// Whether answering a question is faster than switching threads.
 fn is_cheap(shards: &[AskedShard], wanted: &ShardRequest) -> Result<bool> {
+    Ok(cost_of(shards, wanted, CHEAP_COST)? <= CHEAP_COST)
+}
+
+/// The cost of a question, computed until it is more than `enough`.
+fn cost_of(shards: &[AskedShard], wanted: &ShardRequest, enough: u64) -> Result<u64> {
     let cost = |shard: &AskedShard| match wanted {
-        ShardRequest::Rows { query, today, .. } => {
-            shard.snapshot.page_cost(query, *today, CHEAP_COST)
-        }
-        ShardRequest::Count { filter, today } => shard.snapshot.cost(filter, *today, CHEAP_COST),
+        ShardRequest::Rows { query, today, .. } => shard.snapshot.page_cost(query, *today, enough),
+        ShardRequest::Count { filter, today } => shard.snapshot.cost(filter, *today, enough),
         ShardRequest::Facets { query, today } => {
             let facets: &[Facet] = &query.facets;
             shard
                 .snapshot
-                .facets_cost(&query.filter, facets, *today, CHEAP_COST)
+                .facets_cost(&query.filter, facets, *today, enough)
         }
         ShardRequest::Aggregates { query, today } => {
-            shard.snapshot.aggregate_cost(query, *today, CHEAP_COST)
+            shard.snapshot.aggregate_cost(query, *today, enough)
         }
         ShardRequest::Companies(wanted) => {
             let (query, today) = (&wanted.query, wanted.today);
-            shard.snapshot.companies_cost(query, today, CHEAP_COST)
+            shard.snapshot.companies_cost(query, today, enough)
         }
         ShardRequest::Changes(wanted) => shard.snapshot.changes_cost(&wanted.since),
         // Look-ups alone.
         ShardRequest::Signal(_) | ShardRequest::Company(_) | ShardRequest::Hints { .. } => Ok(0),
     };
-    Ok(shards.iter().map(cost).sum::<Result<u64>>()? <= CHEAP_COST)
+    shards.iter().map(cost).sum()
 }
 
 async fn on_thread<T: Send + 'static>(
