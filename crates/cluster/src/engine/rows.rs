@@ -73,7 +73,7 @@ pub(super) struct AnswerRows {
 }
 
 /// A part of an answer.
-struct Item {
+struct AnswerItem {
     number: u64,
     value: u64,
     facet: u8,
@@ -242,18 +242,18 @@ fn read_answer(mut answer: Bytes) -> Option<(u64, Reply)> {
     let mut items = Vec::new();
     // Each turn takes at least four bytes.
     while !answer.is_empty() {
-        items.push(Item::read(&mut answer)?);
+        items.push(AnswerItem::read(&mut answer)?);
     }
     Some((question, Ok(answer_of(kind, items)?)))
 }
 
-impl Item {
-    fn read(answer: &mut Bytes) -> Option<Item> {
+impl AnswerItem {
+    fn read(answer: &mut Bytes) -> Option<AnswerItem> {
         let number = decode_varint(answer).ok()?;
         let value = decode_varint(answer).ok()?;
         let facet = answer.try_get_u8().ok()?;
         let length = usize::try_from(decode_varint(answer).ok()?).ok()?;
-        Some(Item {
+        Some(AnswerItem {
             number,
             value,
             facet,
@@ -263,8 +263,8 @@ impl Item {
 }
 
 /// The answer of items of a kind; `None` where they are malformed.
-fn answer_of(kind: u8, items: Vec<Item>) -> Option<ShardAnswer> {
-    let lone = || <[&Item; 1]>::try_from(items.iter().collect::<Vec<_>>()).ok();
+fn answer_of(kind: u8, items: Vec<AnswerItem>) -> Option<ShardAnswer> {
+    let lone = || <[&AnswerItem; 1]>::try_from(items.iter().collect::<Vec<_>>()).ok();
     Some(match kind {
         ROW => ShardAnswer::Rows(items.into_iter().map(row).collect()),
         COUNT => {
@@ -281,7 +281,7 @@ fn answer_of(kind: u8, items: Vec<Item>) -> Option<ShardAnswer> {
         }
         FACET => ShardAnswer::Facets(items.into_iter().map(facet_value).collect::<Option<_>>()?),
         HINT => {
-            let fact = |item: Item| Some(std::str::from_utf8(&item.bytes).ok()?.to_owned());
+            let fact = |item: AnswerItem| Some(std::str::from_utf8(&item.bytes).ok()?.to_owned());
             ShardAnswer::Hints(items.into_iter().map(fact).collect::<Option<_>>()?)
         }
         COMPANY => ShardAnswer::Companies(items.iter().map(company_row).collect::<Option<_>>()?),
@@ -290,7 +290,7 @@ fn answer_of(kind: u8, items: Vec<Item>) -> Option<ShardAnswer> {
     })
 }
 
-fn row(item: Item) -> AnswerRow {
+fn row(item: AnswerItem) -> AnswerRow {
     AnswerRow {
         id: item.number,
         value: item.value,
@@ -298,7 +298,7 @@ fn row(item: Item) -> AnswerRow {
     }
 }
 
-fn facet_value(item: Item) -> Option<FacetValue> {
+fn facet_value(item: AnswerItem) -> Option<FacetValue> {
     std::str::from_utf8(&item.bytes).ok()?;
     Some(FacetValue {
         facet: item.facet,
@@ -307,10 +307,10 @@ fn facet_value(item: Item) -> Option<FacetValue> {
     })
 }
 
-fn changes(items: Vec<Item>) -> Option<Result<FoundChanges, PositionError>> {
+fn changes(items: Vec<AnswerItem>) -> Option<Result<FoundChanges, PositionError>> {
     let end = items.last()?.facet.checked_sub(1)?;
     let end = CHANGES_END.get(usize::from(end))?;
-    let change = |item: Item| {
+    let change = |item: AnswerItem| {
         let (id, _) = item.bytes.split_first_chunk()?;
         Some(ShardChange {
             step: (item.number, u64::from_le_bytes(*id)),
@@ -328,7 +328,7 @@ fn changes(items: Vec<Item>) -> Option<Result<FoundChanges, PositionError>> {
 }
 
 /// The company of an item.
-fn company_row(item: &Item) -> Option<CompanyRow> {
+fn company_row(item: &AnswerItem) -> Option<CompanyRow> {
     let (slug, _) = item
         .bytes
         .split_at_checked(usize::try_from(item.number).ok()?)?;

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 
-use super::simulation::{Cluster, START_TIME};
+use super::simulation::{QuietCluster, START_TIME};
 use crate::coordinator::Coordinator;
 use crate::fixtures::TODAY;
 use signaldex::json::Rendering;
@@ -20,11 +20,11 @@ use signaldex_server::corpus::Corpus as _;
 const TOGETHER: usize = 4;
 const TURNS: usize = 25;
 
-type Task = Pin<Box<dyn Future<Output = ()>>>;
+type BoxedTask = Pin<Box<dyn Future<Output = ()>>>;
 
 /// The only function whose instructions are counted, by its name.
 #[inline(never)]
-fn measured(runtime: &Runtime, task: Task) {
+fn measured(runtime: &Runtime, task: BoxedTask) {
     runtime.block_on(task);
 }
 
@@ -37,7 +37,7 @@ fn questions_through_nodes() {
         .build();
     let runtime = runtime.expect("a runtime");
     let cluster = runtime.block_on(async {
-        let cluster = Cluster::start(1, 3, 7).await;
+        let cluster = QuietCluster::start(1, 3, 7).await;
         sleep(START_TIME).await;
         cluster
     });
@@ -55,11 +55,11 @@ fn questions_through_nodes() {
     }
 }
 
-async fn ask(coordinator: &Arc<Coordinator>, kind: fn(Arc<Coordinator>) -> Task) {
+async fn ask(coordinator: &Arc<Coordinator>, kind: fn(Arc<Coordinator>) -> BoxedTask) {
     join_all((0..TOGETHER).map(|_| kind(Arc::clone(coordinator)))).await;
 }
 
-fn count(coordinator: Arc<Coordinator>) -> Task {
+fn count(coordinator: Arc<Coordinator>) -> BoxedTask {
     Box::pin(async move {
         let (view, filter) = (coordinator.view(), Filter::default());
         let count = coordinator.count(view, filter, TODAY).await;
@@ -67,7 +67,7 @@ fn count(coordinator: Arc<Coordinator>) -> Task {
     })
 }
 
-fn page(coordinator: Arc<Coordinator>) -> Task {
+fn page(coordinator: Arc<Coordinator>) -> BoxedTask {
     Box::pin(async move {
         let (view, query) = (coordinator.view(), Query::from_query_string("limit=20"));
         let query = Arc::new(query.expect("a query"));
@@ -76,7 +76,7 @@ fn page(coordinator: Arc<Coordinator>) -> Task {
     })
 }
 
-fn facets(coordinator: Arc<Coordinator>) -> Task {
+fn facets(coordinator: Arc<Coordinator>) -> BoxedTask {
     Box::pin(async move {
         let (view, query) = (
             coordinator.view(),

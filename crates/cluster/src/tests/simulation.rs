@@ -335,11 +335,11 @@ impl Simulation {
 }
 
 /// A cluster to which nothing happens.
-pub(super) struct Cluster(Simulation);
+pub(super) struct QuietCluster(Simulation);
 
-impl Cluster {
+impl QuietCluster {
     /// Nodes with two replicas of each shard of a published corpus.
-    pub(super) async fn start(seed: u64, nodes: usize, shards: u32) -> Cluster {
+    pub(super) async fn start(seed: u64, nodes: usize, shards: u32) -> QuietCluster {
         let mut simulation = Simulation {
             world: World::new(seed, shards),
             random: Random::new(seed),
@@ -355,7 +355,7 @@ impl Cluster {
         corpus.write_burst(&mut simulation.random);
         drop(corpus);
         simulation.world.publish().await;
-        Cluster(simulation)
+        QuietCluster(simulation)
     }
 
     pub(super) fn coordinator(&self, node: usize) -> Arc<Coordinator> {
