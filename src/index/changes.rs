@@ -5,6 +5,7 @@
 //! signals that match there, regardless of intermediate states.
 
 mod candidates;
+mod deleted;
 
 use std::collections::BTreeMap;
 use std::iter::FusedIterator;
@@ -120,8 +121,8 @@ pub struct Changes<'a> {
     length: usize,
     /// The number of remaining batches.
     passes: u32,
-    /// The commit of the change that was returned last, and whether its signal may be unseen.
-    last: (u64, bool),
+    /// What was returned last.
+    last: GivenChange,
     /// Why there are no changes to search for, before the caller is told.
     damage: Option<Error>,
     /// The caller's position, if damage kept it from being compared with the history.
@@ -134,10 +135,21 @@ pub struct Changes<'a> {
 enum FoundChange {
     Upsert {
         address: RowAddress,
+        /// The commit that added the signal.
+        added: u64,
         is_new: bool,
         is_unseen: bool,
     },
     Remove,
+}
+
+/// What is known of a change that was returned.
+#[derive(Clone, Copy, Debug, Default)]
+struct GivenChange {
+    commit: u64,
+    /// The commit that added the signal of an upsert; otherwise 0.
+    added: u64,
+    is_unseen: bool,
 }
 
 impl<'a> Changes<'a> {
@@ -167,7 +179,10 @@ impl<'a> Changes<'a> {
             found: Vec::new().into_iter(),
             length: FIRST_LENGTH,
             passes: u32::MAX,
-            last: (since.offset.commit, false),
+            last: GivenChange {
+                commit: since.offset.commit,
+                ..GivenChange::default()
+            },
             damage,
             unchecked,
             has_failed: false,
@@ -284,7 +299,22 @@ impl<'a> Changes<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn commit(&self) -> u64 {
-        self.last.0
+        self.last.commit
+    }
+
+    /// The commit that added the signal of the upsert that was returned last; 0 after a removal and before the first change.
+    ///
+    /// ```
+    /// use signaldex::{Filter, Position, sample};
+    ///
+    /// let (snapshot, filter) = (sample::index()?.snapshot(), Filter::default());
+    /// let mut changes = snapshot.changes(&filter, sample::AS_OF, &Position::START)?;
+    /// assert!(changes.next().is_some());
+    /// assert_eq!(changes.added_in(), changes.commit()); // it was not changed since
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn added_in(&self) -> u64 {
+        self.last.added
     }
 
     /// Whether the signal of the upsert that was returned last was added after the position, or since the copy was last
@@ -301,7 +331,7 @@ impl<'a> Changes<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_unseen(&self) -> bool {
-        self.last.1
+        self.last.is_unseen
     }
 
     /// Whether there are more changes. Searches for the next one if necessary.
@@ -422,6 +452,7 @@ impl<'a> Changes<'a> {
                     if matches[&segment].binary_search(&row).is_ok() {
                         Some(FoundChange::Upsert {
                             address,
+                            added: first,
                             is_new,
                             is_unseen: is_new || first > self.since.held_since,
                         })
@@ -474,13 +505,21 @@ impl<'a> Iterator for Changes<'a> {
             return Some(Err(error));
         }
         let (offset, found) = self.found.next()?;
+        let mut last = GivenChange {
+            commit: offset.commit,
+            ..GivenChange::default()
+        };
         let change = match found {
             FoundChange::Remove => Change::Remove {
                 id: SignalId::of_checked(offset.id),
             },
             FoundChange::Upsert {
-                address, is_new, ..
+                address,
+                added,
+                is_new,
+                is_unseen,
             } => {
+                (last.added, last.is_unseen) = (added, is_unseen);
                 let live = &self.snapshot.segments[address.segment as usize];
                 match live.segment.item(address.row) {
                     Ok(item) => Change::Upsert { item, is_new },
@@ -493,14 +532,7 @@ impl<'a> Iterator for Changes<'a> {
             }
         };
         self.give(offset);
-        let is_unseen = matches!(
-            found,
-            FoundChange::Upsert {
-                is_unseen: true,
-                ..
-            }
-        );
-        self.last = (offset.commit, is_unseen);
+        self.last = last;
         Some(Ok(change))
     }
 

@@ -30,11 +30,11 @@ pub use export::{
     header as export_header, slice as export_slice,
 };
 pub use local::{LocalCorpus, companies, company_answer, or_too_many_groups, page, signal_answer};
-pub use matches::{find as find_matches, match_id};
+pub use matches::{ChangePlace, find as find_matches, match_id, rendered_match};
 pub(crate) use of_key::WholeCorpus;
 pub use position::{ClusterPosition, FeedPosition, FeedStage};
 pub use rendered::{
-    ChangesRequest, MatchesRequest, RenderedChanges, RenderedCompanies, RenderedMatch,
+    ChangesRequest, ConcernedSearches, MatchesRequest, RenderedChanges, RenderedCompanies, RenderedMatch,
     RenderedMatches, RenderedPage,
 };
 
@@ -201,9 +201,39 @@ pub trait Corpus: Send + Sync {
         Box::pin(async { Err(Unanswered::Unavailable(NO_SAVED_SEARCHES.to_owned())) })
     }
 
+    /// Whether there are saved searches: without an implementation of [`matches`](Self::matches), none.
+    fn has_saved_searches(&self) -> bool {
+        false
+    }
+
+    /// The position after all changes of a view. `None` without saved searches, or while nothing is loaded.
+    fn position(&self, _at: &CorpusView) -> Option<FeedPosition> {
+        None
+    }
+
     /// A position of the whole corpus as a view under the filter of a key has it. Any other position stays what it is.
     fn position_at(&self, _at: &CorpusView, position: &FeedPosition) -> FeedPosition {
         position.clone()
+    }
+
+    /// A position under the filter of any key, as it is of the whole corpus.
+    fn whole_position(&self, position: FeedPosition) -> FeedPosition {
+        position
+    }
+
+    /// Which saved searches something after a position of the view concerns, maybe with others. Asked where no
+    /// [`index`](Self::index) is in this process.
+    ///
+    /// # Errors
+    /// As [`matches`](Self::matches).
+    fn concerned(
+        self: Arc<Self>,
+        _at: Arc<CorpusView>,
+        _since: FeedPosition,
+        _searches: Vec<Filter>,
+        _today: Date,
+    ) -> CorpusFuture<Result<ConcernedSearches, PositionError>> {
+        Box::pin(async { Err(Unanswered::Unavailable(NO_SAVED_SEARCHES.to_owned())) })
     }
 
     /// Keeps a view for an export until what is returned is dropped, for an hour at most.
@@ -396,6 +426,11 @@ impl CorpusView {
     pub fn key_filter(&self) -> Option<(&Arc<KeyFilter>, Date)> {
         let (filter, today) = self.key.as_ref()?;
         Some((filter, *today))
+    }
+
+    /// The snapshot of an index of this process, if the view is of all of it.
+    pub(crate) fn whole_snapshot(&self) -> Option<&Snapshot> {
+        self.snapshot.as_deref().filter(|_| self.key.is_none())
     }
 
     /// The snapshot of an index of this process, for a query.

@@ -186,6 +186,15 @@ impl Corpus for LocalCorpus {
         at_once(at, move |snapshot| matches::find(snapshot, &request, today))
     }
 
+    fn has_saved_searches(&self) -> bool {
+        true
+    }
+
+    fn position(&self, at: &CorpusView) -> Option<FeedPosition> {
+        let snapshot = at.snapshot.as_ref()?;
+        Some(FeedPosition::Index(snapshot.position()))
+    }
+
     fn position_at(&self, at: &CorpusView, position: &FeedPosition) -> FeedPosition {
         if let (FeedPosition::Index(own), Some(snapshot)) = (position, &at.snapshot)
             && own.is_of_index_of(&self.index.snapshot().position())
@@ -193,6 +202,15 @@ impl Corpus for LocalCorpus {
             return FeedPosition::Index(own.in_index_of(&snapshot.position()));
         }
         position.clone()
+    }
+
+    fn whole_position(&self, position: FeedPosition) -> FeedPosition {
+        match position {
+            FeedPosition::Index(own) => {
+                FeedPosition::Index(own.in_index_of(&self.index.snapshot().position()))
+            }
+            other @ FeedPosition::Cluster(_) => other,
+        }
     }
 
     fn export(

@@ -13,25 +13,64 @@ use super::{FeedPosition, MatchesRequest, RenderedMatch, RenderedMatches};
 /// Bytes of the hash in an id: enough that no two matches have the same by chance.
 const ID_BYTES: usize = 16;
 
+/// Which change of a signal a match is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangePlace {
+    /// The shard of a cluster; `None` for an index that is whole.
+    pub shard: Option<u32>,
+    /// The commit.
+    pub commit: u64,
+}
+
 /// The id of a match. It derives from the search, the signal and the commit of the change, so that every attempt to deliver
 /// a match, and every pull of it, names the same.
 ///
 /// ```
 /// use signaldex::SignalId;
-/// use signaldex_server::corpus::match_id;
+/// use signaldex_server::corpus::{ChangePlace, match_id};
 ///
-/// let id = match_id("srch_a", SignalId::MIN, 7);
-/// assert!(id.starts_with("mtch_") && id == match_id("srch_a", SignalId::MIN, 7));
-/// assert_ne!(id, match_id("srch_a", SignalId::MIN, 8));
+/// let at = |commit| ChangePlace { shard: None, commit };
+/// let id = match_id("srch_a", SignalId::MIN, at(7));
+/// assert!(id.starts_with("mtch_") && id == match_id("srch_a", SignalId::MIN, at(7)));
+/// assert_ne!(id, match_id("srch_a", SignalId::MIN, at(8)));
+/// assert_ne!(id, match_id("srch_a", SignalId::MIN, ChangePlace { shard: Some(0), commit: 7 }));
 /// ```
-pub fn match_id(search: &str, signal: SignalId, commit: u64) -> String {
+pub fn match_id(search: &str, signal: SignalId, place: ChangePlace) -> String {
     let mut hash = Sha256::new();
     hash.update((search.len() as u64).to_le_bytes());
     hash.update(search);
     hash.update(signal.get().to_le_bytes());
-    hash.update(commit.to_le_bytes());
+    hash.update(place.commit.to_le_bytes());
+    if let Some(shard) = place.shard {
+        hash.update(shard.to_le_bytes());
+    }
     let bytes: [u8; 32] = hash.finalize().into();
     format!("mtch_{}", URL_SAFE_NO_PAD.encode(&bytes[..ID_BYTES]))
+}
+
+/// A match of a search, of a signal that is written as JSON.
+///
+/// ```
+/// use signaldex::SignalId;
+/// use signaldex_server::corpus::{ChangePlace, rendered_match};
+///
+/// let place = ChangePlace { shard: Some(2), commit: 7 };
+/// let found = rendered_match("srch_a", (SignalId::MIN, br#"{"id":"1"}"#), place, true);
+/// assert!(found.json.ends_with(br#","isNew":true,"signal":{"id":"1"}}"#));
+/// ```
+pub fn rendered_match(
+    search: &str,
+    (signal, written): (SignalId, &[u8]),
+    place: ChangePlace,
+    is_new: bool,
+) -> RenderedMatch {
+    let id = match_id(search, signal, place);
+    let start = format!("{{\"id\":\"{id}\",\"isNew\":{is_new},\"signal\":");
+    RenderedMatch {
+        json: [start.as_bytes(), written, b"}"].concat(),
+        id,
+        signal,
+    }
 }
 
 /// As [`Corpus::matches`](super::Corpus::matches), of a local index.
@@ -98,11 +137,15 @@ fn is_full(page: &RenderedMatches, request: &MatchesRequest) -> bool {
 }
 
 fn rendered(request: &MatchesRequest, item: &Item<'_>, commit: u64, is_new: bool) -> RenderedMatch {
-    let signal = item.signal.id;
-    let id = match_id(&request.search, signal, commit);
     let written = search_item(&item.signal, &item.company_name, request.rendering);
-    let mut json = format!("{{\"id\":\"{id}\",\"isNew\":{is_new},\"signal\":").into_bytes();
-    json.extend_from_slice(&written);
-    json.push(b'}');
-    RenderedMatch { id, signal, json }
+    let place = ChangePlace {
+        shard: None,
+        commit,
+    };
+    rendered_match(
+        &request.search,
+        (item.signal.id, &written),
+        place,
+        is_new,
+    )
 }

@@ -241,6 +241,14 @@ impl Corpus for NarrowedCorpus {
         self.ask(at, |whole, at| whole.matches(at, request, today))
     }
 
+    fn has_saved_searches(&self) -> bool {
+        self.whole.has_saved_searches()
+    }
+
+    fn position(&self, at: &CorpusView) -> Option<FeedPosition> {
+        self.whole.position(at)
+    }
+
     fn position_at(&self, at: &CorpusView, position: &FeedPosition) -> FeedPosition {
         self.whole.position_at(at, position)
     }

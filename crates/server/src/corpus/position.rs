@@ -1,6 +1,6 @@
 //! Positions in feeds of changes, as clients send them: of an index, or of a cluster.
 //!
-//! A position of a cluster, little endian, as base64url without padding: 107 characters for any number of shards.
+//! A position of a cluster, little endian, as base64url without padding: 118 characters for any number of shards.
 //!
 //! ```text
 //! offset  width  what
@@ -14,7 +14,8 @@
 //! 58      2      a shard: all before it are passed
 //! 60      8      a commit of this shard
 //! 68      8      the last signal seen of the commit's changes
-//! 76      4      a checksum of the bytes before
+//! 76      8      the generation that the copy had when it last had everything; 0 if it never did
+//! 84      4      a checksum of the bytes before
 //! ```
 
 use std::fmt;
@@ -26,8 +27,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use signaldex::{Digest, ParsePositionError, Position};
 
 const VERSION: u8 = 1;
-const BYTES: usize = 80;
-const COVERED_BYTES: usize = 76;
+const BYTES: usize = 88;
+const COVERED_BYTES: usize = 84;
 
 /// A position of an index or of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,9 @@ pub struct ClusterPosition {
     pub content: [u8; 16],
     /// How far the copy has come.
     pub stage: FeedStage,
+    /// The generation that the copy had when it last had everything that was served, at most [`held`](Self::held); 0 if it
+    /// never did. What was added after it is new.
+    pub complete: u64,
 }
 
 /// How far a copy has come between two generations: removals of all shards come first, then upserts.
@@ -98,6 +102,13 @@ impl fmt::Display for FeedPosition {
 }
 
 impl ClusterPosition {
+    /// Where the copy is, for positions on ways from one generation: a later position is greater, whatever generation its
+    /// way leads to.
+    pub(crate) fn progress(&self) -> impl Ord {
+        let FeedStage { upserts, shard, step } = self.stage;
+        (self.held, upserts, shard, step)
+    }
+
     fn parse(text: &str) -> Result<ClusterPosition, ParsePositionError> {
         let mut bytes = [0; BYTES];
         if URL_SAFE_NO_PAD.decode_slice(text, &mut bytes) != Ok(BYTES) {
@@ -128,8 +139,9 @@ impl ClusterPosition {
                 shard: u16::from_le_bytes(covered[58..60].try_into().ok()?),
                 step: (number(60)?, number(68)?),
             },
+            complete: number(76)?,
         };
-        let ascends = position.held <= position.target && position.target <= position.seen;
+        let ascends = position.complete <= position.held && position.held <= position.target && position.target <= position.seen;
         (ascends && position.target > 0).then_some(position)
     }
 }
@@ -144,6 +156,7 @@ impl fmt::Display for ClusterPosition {
             (33, self.seen),
             (60, commit),
             (68, id),
+            (76, self.complete),
         ];
         for (at, number) in numbers {
             bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());

@@ -146,3 +146,12 @@ pub struct RenderedMatch {
     /// The match as JSON: `{"id","isNew","signal"}`.
     pub json: Vec<u8>,
 }
+
+/// Which of some saved searches something after a position concerns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConcernedSearches {
+    /// The indices of those that an added or changed signal matches, ascending.
+    pub matched: Vec<usize>,
+    /// Whether a signal that a reader may hold was changed or deleted, which concerns every search that is told removals.
+    pub removals: bool,
+}

@@ -8,7 +8,6 @@ mod pull;
 mod record;
 
 use super::service::Service;
-use crate::corpus::FeedPosition;
 
 pub(super) use list::list;
 pub(super) use pull::matches;
@@ -27,15 +26,13 @@ impl Service {
 }
 
 impl super::service::ServiceCore {
-    /// As [`Service::begin_searches`]. Without an index in this process, none begins.
+    /// As [`Service::begin_searches`]. While nothing is loaded, none begins.
     ///
     /// # Errors
     /// The state cannot be read or written.
     pub(super) fn begin_searches(&self) -> Result<(), super::StateError> {
-        let Some(index) = self.corpus.for_operator().index().cloned() else {
-            return Ok(());
-        };
+        let corpus = self.corpus.for_operator();
         self.state
-            .begin_searches(|| FeedPosition::Index(index.snapshot().position()))
+            .begin_searches(|| corpus.position(&corpus.view()))
     }
 }

@@ -122,9 +122,7 @@ fn parameters_of(search: &SearchRecord, limit: usize, since: &FeedPosition) -> [
 }
 
 fn not_begun() -> Problem {
-    Problem::overloaded(
-        "Saved searches need the index in the process that answers; this service has it elsewhere.",
-    )
+    Problem::overloaded("The saved search begins once the service has loaded the corpus.")
 }
 
 impl SoldFeed for Pull<'_> {

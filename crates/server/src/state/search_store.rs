@@ -248,20 +248,21 @@ impl State {
     }
 
     /// Lets the searches that no service has seen begin at a position, which is asked for once such searches are known, so
-    /// that it is not before any of them.
+    /// that it is not before any of them. Without one, none begins.
     pub(crate) fn begin_searches(
         &self,
-        position: impl FnOnce() -> FeedPosition,
+        position: impl FnOnce() -> Option<FeedPosition>,
     ) -> Result<(), StateError> {
         self.with(|connection| {
             let sql = "SELECT max(number) FROM saved_searches WHERE first_position IS NULL";
             let mut statement = connection.prepare_cached(sql)?;
             let newest: Option<i64> = statement.query_row([], |row| row.get(0))?;
             drop(statement);
-            let Some(newest) = newest else {
+            let Some((newest, position)) = newest.and_then(|newest| Some((newest, position()?)))
+            else {
                 return Ok(());
             };
-            let position = position().to_string();
+            let position = position.to_string();
             let change = self.begin(connection)?;
             change.execute(
                 "UPDATE saved_searches SET first_position = ?1 \

@@ -1,4 +1,4 @@
-//! The deliverer: it follows the index, gives each search with matches its turn, and sends what is charged.
+//! The deliverer: it follows the corpus, gives each search with matches its turn, and sends what is charged.
 //!
 //! Invariants:
 //! - Only the holder of the lease begins turns. An attempt that outlives the lease may meet another of the same event.
@@ -8,9 +8,11 @@
 
 mod turn;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::{JoinSet, spawn_blocking};
 
@@ -19,11 +21,12 @@ use super::logged_error::LoggedError;
 use super::slots::AttemptSlots;
 use super::watch::WatchedSearches;
 use super::{RetryPauses, WebhookRules};
+use crate::corpus::{CorpusView, FeedPosition, Unanswered};
 use crate::instants::milliseconds;
 use crate::keys::random_text;
 use crate::service::{Service, ServiceCore};
 use crate::state::{DueSearch, FeedMove, StateError};
-use signaldex::{Index, Position, PositionError};
+use signaldex::{Index, PositionError};
 
 /// How long a lease lasts, in milliseconds.
 const LEASE_TIME: i64 = 15_000;
@@ -59,7 +62,8 @@ impl Default for WebhookOptions {
 /// What delivers for one process.
 pub(super) struct Deliverer {
     service: Arc<ServiceCore>,
-    index: Index,
+    /// Runs what the corpus is asked, which may reach other machines: that of the service, if it has one.
+    runtime: Option<Handle>,
     client: WebhookClient,
     pauses: RetryPauses,
     /// The name of this process in the lease.
@@ -74,7 +78,7 @@ pub(super) struct Deliverer {
 }
 
 impl Deliverer {
-    /// A deliverer of a service; `None` if its index is not in this process.
+    /// A deliverer of a service; `None` if its corpus has no saved searches.
     ///
     /// # Errors
     /// There is no TLS, or there are no random bytes.
@@ -84,12 +88,12 @@ impl Deliverer {
     ) -> Result<Option<Arc<Deliverer>>, StateError> {
         let client = WebhookClient::new(options.rules)?;
         let service = Arc::clone(&service.0);
-        let Some(index) = service.corpus.for_operator().index().cloned() else {
+        if !service.corpus.for_operator().has_saved_searches() {
             return Ok(None);
-        };
+        }
         Ok(Some(Arc::new(Deliverer {
             service,
-            index,
+            runtime: Handle::try_current().ok(),
             client,
             pauses: options.pauses,
             holder: random_text::<12>()?,
@@ -101,7 +105,7 @@ impl Deliverer {
         })))
     }
 
-    /// Follows the index, and begins the turns of the searches that are due and have a slot.
+    /// Follows the corpus, and begins the turns of the searches that are due and have a slot.
     pub(super) async fn step(self: &Arc<Self>, turns: &mut JoinSet<()>) {
         // Those that have ended need nothing more.
         while turns.try_join_next().is_some() {}
@@ -152,8 +156,9 @@ impl Deliverer {
         let changes = self.service.state.webhook_changes().map_err(shown)?;
         let mut watched = lock(&self.watched);
         if watched.changes != changes {
-            let (snapshot, today) = (self.index.snapshot(), self.service.today());
-            let followed = watched.follow(&self.service.state, &snapshot, today);
+            let snapshot = self.index().map(Index::snapshot);
+            let followed =
+                watched.follow(&self.service.state, snapshot.as_deref(), self.service.today());
             followed.map_err(shown)?.map_err(shown)?;
         }
         Ok(!watched.is_empty())
@@ -179,19 +184,33 @@ impl Deliverer {
         *lock(&self.held_until) > self.now()
     }
 
-    /// Moves the position of the feed to the present snapshot, once the searches that its changes may match have their turn.
+    /// The index, if it is in this process.
+    fn index(&self) -> Option<&Index> {
+        self.service.corpus.for_operator().index()
+    }
+
+    /// Asks the corpus. Blocks.
+    fn block_on<T>(&self, answer: impl Future<Output = T>) -> T {
+        let runtime = self.runtime.clone().unwrap_or_else(Handle::current);
+        runtime.block_on(answer)
+    }
+
+    /// Moves the position of the feed to the present view, once the searches that its changes may match have their turn.
     fn follow_feed(&self) -> Result<(), String> {
-        let (snapshot, today) = (self.index.snapshot(), self.service.today());
+        let view = self.service.corpus.for_operator().view();
+        let Some(to) = self.service.corpus.for_operator().position(&view) else {
+            return Ok(());
+        };
         let (from, has_current) = self.service.state.webhook_feed().map_err(shown)?;
-        let to = snapshot.position().to_string();
+        let to = to.to_string();
         if from.as_deref() == Some(to.as_str()) {
             return Ok(());
         }
         let watched = lock(&self.watched);
-        let since = from.as_deref().filter(|_| has_current).map(Position::parse);
+        let since = from.as_deref().filter(|_| has_current).map(str::parse);
         let concerned = match since.transpose().map_err(shown)? {
             None => None,
-            Some(since) => match watched.concerned(&snapshot, &since, today).map_err(shown)? {
+            Some(since) => match self.concerned(&watched, &view, &since)? {
                 Ok(concerned) => Some(concerned),
                 // This process follows another that is ahead of it.
                 Err(PositionError::Ahead) => return Ok(()),
@@ -215,6 +234,33 @@ impl Deliverer {
         Ok(())
     }
 
+    /// The numbers of the searches that something between a position and a view concerns, maybe with others.
+    fn concerned(
+        &self,
+        watched: &WatchedSearches,
+        view: &Arc<CorpusView>,
+        since: &FeedPosition,
+    ) -> Result<Result<Vec<i64>, PositionError>, String> {
+        let today = self.service.today();
+        if let (Some(snapshot), FeedPosition::Index(since)) = (view.whole_snapshot(), since) {
+            return watched.concerned(snapshot, since, today).map_err(shown);
+        }
+        let mut numbers = BTreeSet::new();
+        for (part, filters) in watched.parts() {
+            let corpus = Arc::clone(self.service.corpus.for_operator());
+            let found = corpus.concerned(Arc::clone(view), since.clone(), filters, today);
+            let found = match self.block_on(found).map_err(unanswered)? {
+                Ok(found) => found,
+                Err(error) => return Ok(Err(error)),
+            };
+            numbers.extend(found.matched.iter().filter_map(|index| part.get(*index)));
+            if found.removals {
+                numbers.extend(watched.with_removals());
+            }
+        }
+        Ok(Ok(numbers.into_iter().collect()))
+    }
+
     /// Gives the lease back. Blocks.
     pub(super) fn leave(&self) {
         if self.has_lease()
@@ -235,6 +281,14 @@ impl Deliverer {
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why the corpus has not answered.
+fn unanswered(reason: Unanswered) -> String {
+    match reason {
+        Unanswered::Failed(error) => shown(error),
+        Unanswered::Unavailable(reason) => reason,
+    }
 }
 
 pub(super) fn shown(error: impl std::fmt::Display) -> String {

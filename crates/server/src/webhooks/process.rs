@@ -30,7 +30,7 @@ pub struct WebhookDelivery {
 impl Service {
     /// Delivers the matches of saved searches to their webhooks until the guard is dropped, on a thread of its own. Attempts
     /// under way then end, and are made again by the next process. Of several processes that share a state one delivers.
-    /// Returns `None` if the index is not in this process, as in a cluster.
+    /// Returns `None` if the corpus of a host has no saved searches. Call it in the runtime of the service, if it has one.
     ///
     /// Cost: a small read four times a second. Without a search that has a webhook, nothing is written.
     ///

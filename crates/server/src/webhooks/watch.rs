@@ -1,12 +1,14 @@
 //! The searches with a webhook in memory, by which one pass over a commit finds those that it may match.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use time::Date;
 
 use crate::state::{ChangedSearch, State, StateError};
-use signaldex::{Filter, Position, PositionError, Result, SavedSearches, Snapshot};
+use signaldex::{Change, Filter, Position, PositionError, Result, SavedSearches, Snapshot};
 
+/// Searches of a part: their filters are one question to a shard of a cluster.
+const PART_LENGTH: usize = 1_000;
 /// Changes that are followed at least before all searches are read again.
 const FOLLOWED_MIN: usize = 10_000;
 
@@ -18,7 +20,7 @@ pub(super) struct WatchedSearches {
     /// By their numbers.
     searches: SavedSearches,
     /// Those that are told removals.
-    with_removals: BTreeMap<i64, Filter>,
+    with_removals: BTreeSet<i64>,
     /// Changes since all searches were read.
     followed: usize,
 }
@@ -38,7 +40,7 @@ impl WatchedSearches {
     pub(super) fn follow(
         &mut self,
         state: &State,
-        snapshot: &Snapshot,
+        snapshot: Option<&Snapshot>,
         today: Date,
     ) -> Result<Result<()>, StateError> {
         let most = FOLLOWED_MIN.max(self.searches.len());
@@ -66,16 +68,17 @@ impl WatchedSearches {
     fn read(
         &mut self,
         state: &State,
-        snapshot: &Snapshot,
+        snapshot: Option<&Snapshot>,
         today: Date,
     ) -> Result<Result<()>, StateError> {
         // The former ones are dropped first, so that there never are two copies.
         *self = WatchedSearches::default();
         // What changes while pages are read is followed afterwards.
         let changes = state.webhook_changes()?;
-        match SavedSearches::for_index(snapshot, today) {
-            Ok(empty) => self.searches = empty,
-            Err(error) => return Ok(Err(error)),
+        match snapshot.map(|snapshot| SavedSearches::for_index(snapshot, today)) {
+            None => {}
+            Some(Ok(empty)) => self.searches = empty,
+            Some(Err(error)) => return Ok(Err(error)),
         }
         let mut last = 0;
         loop {
@@ -99,15 +102,33 @@ impl WatchedSearches {
             return;
         };
         if search.removals {
-            self.with_removals.insert(number, search.filter.clone());
+            self.with_removals.insert(number);
         }
         self.searches.insert(name, search.filter);
+    }
+
+    /// All searches in parts, each with the numbers and the filters of its searches.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (Vec<i64>, Vec<Filter>)> {
+        let numbered = self.searches.iter().filter_map(|(name, filter)| {
+            let number = name.parse::<i64>().ok()?;
+            Some((number, filter.clone()))
+        });
+        let mut numbered = numbered.peekable();
+        std::iter::from_fn(move || {
+            numbered.peek()?;
+            Some(numbered.by_ref().take(PART_LENGTH).unzip())
+        })
+    }
+
+    /// The numbers of the searches that are told removals.
+    pub(super) fn with_removals(&self) -> impl Iterator<Item = i64> {
+        self.with_removals.iter().copied()
     }
 
     /// The numbers of the searches that something after a position concerns: a superset under the filter of any key, which
     /// judges later.
     ///
-    /// Cost: that of matching what has changed, and of a look at the feed for each search that is told removals.
+    /// Cost: that of matching what has changed. Where searches are told removals, that of looking for one as well.
     pub(super) fn concerned(
         &self,
         snapshot: &Snapshot,
@@ -121,24 +142,36 @@ impl WatchedSearches {
         };
         for matched in matching {
             let matched = matched?.searches;
-            numbers.extend(
-                matched
-                    .iter()
-                    .filter_map(|number| number.parse::<i64>().ok()),
-            );
+            let matched = matched.iter().map(|number| number.parse::<i64>());
+            numbers.extend(matched.filter_map(std::result::Result::ok));
         }
-        for (number, filter) in &self.with_removals {
-            if !numbers.contains(number) {
-                // The position was valid just now.
-                let mut changes = match snapshot.changes(filter, today, since) {
-                    Ok(changes) => changes,
-                    Err(error) => return Ok(Err(error)),
-                };
-                if changes.next().transpose()?.is_some() {
-                    numbers.insert(*number);
-                }
+        if !self.with_removals.is_empty() {
+            match has_removals(snapshot, since, today)? {
+                Ok(true) => numbers.extend(&self.with_removals),
+                Ok(false) => {}
+                Err(error) => return Ok(Err(error)),
             }
         }
         Ok(Ok(numbers.into_iter().collect()))
     }
+}
+
+/// Whether a signal that existed at a position was changed or deleted since. Under any filter, it is a removal or matches:
+/// so it concerns each search that is told removals.
+fn has_removals(
+    snapshot: &Snapshot,
+    since: &Position,
+    today: Date,
+) -> Result<Result<bool, PositionError>> {
+    let everything = Filter::default();
+    let changes = match snapshot.changes(&everything, today, since) {
+        Ok(changes) => changes,
+        Err(error) => return Ok(Err(error)),
+    };
+    for change in changes {
+        if !matches!(change?, Change::Upsert { is_new: true, .. }) {
+            return Ok(Ok(true));
+        }
+    }
+    Ok(Ok(false))
 }

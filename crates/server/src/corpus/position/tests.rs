@@ -11,16 +11,16 @@ prop_compose! {
     fn positions()(
         cluster: [u8; 16],
         content: [u8; 16],
-        mut generations: [u64; 3],
+        mut generations: [u64; 4],
         upserts: bool,
         shard: u16,
         step: (u64, u64),
     ) -> ClusterPosition {
         generations.sort_unstable();
-        let [held, target, seen] = generations;
+        let [complete, held, target, seen] = generations;
         let (target, seen) = (target.max(1), seen.max(1));
         let stage = FeedStage { upserts, shard, step };
-        ClusterPosition { cluster, held, target, seen, content, stage }
+        ClusterPosition { cluster, held, target, seen, content, stage, complete }
     }
 }
 
@@ -34,7 +34,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_character_is_noticed(position in positions(), at in 0..107_usize, other in "[A-Za-z0-9_-]") {
+    fn a_changed_character_is_noticed(position in positions(), at in 0..118_usize, other in "[A-Za-z0-9_-]") {
         let mut text = position.to_string();
         prop_assume!(text[at..=at] != other);
         text.replace_range(at..=at, &other);
@@ -59,6 +59,7 @@ fn generations_that_descend_are_refused() {
         seen: 3,
         content: [0; 16],
         stage: FeedStage::default(),
+        complete: 0,
     };
     let parsed = position.to_string().parse::<FeedPosition>();
     assert_eq!(parsed, Err(ParsePositionError::Foreign));

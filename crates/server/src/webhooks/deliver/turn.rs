@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use time::UtcDateTime;
-use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
-use super::{Deliverer, shown};
-use crate::corpus::{FeedPosition, MatchesRequest, RenderedMatches, Unanswered};
+use super::{Deliverer, shown, unanswered};
+use crate::corpus::{FeedPosition, MatchesRequest, RenderedMatches};
 use crate::instants;
 use crate::keys::{KeyRecord, Scope};
 use crate::metering::{Counter, Month};
@@ -240,7 +239,7 @@ impl Deliverer {
             let charged = charged.filter(|found| batch.ids.matches.contains(&found.id));
             remaining.extend(charged.map(|found| found.json));
             let is_all = remaining.len() == batch.ids.matches.len();
-            if is_all || !page.more || step(&page.next) >= step(&batch.next) {
+            if is_all || !page.more || has_passed(&page.next, &batch.next) {
                 break;
             }
             since = page.next;
@@ -248,7 +247,7 @@ impl Deliverer {
         Ok(Ok(remaining))
     }
 
-    /// A page of the feed as the key of a search sees it now. Its position is of the whole index, so that an edit of the key's
+    /// A page of the feed as the key of a search sees it now. Its position is of the whole corpus, so that an edit of the key's
     /// filter forgets none.
     async fn find(
         self: &Arc<Self>,
@@ -275,33 +274,22 @@ impl Deliverer {
                 removals: settings.removals,
                 rendering: Rendering::Whole,
             };
-            Handle::current().block_on(corpus.matches(view, request, today))
+            deliverer.block_on(corpus.matches(view, request, today))
         });
         let (status, now) = (work.search.status, self.service.state.now());
         let found = found.await.map_err(|_| "a search has failed".to_owned())?;
         Ok(match found {
-            Ok(Ok(page)) => Ok(self.of_whole(page)),
+            Ok(Ok(page)) => Ok(RenderedMatches {
+                next: self.service.corpus.for_operator().whole_position(page.next),
+                ..page
+            }),
             Ok(Err(PositionError::Ahead)) => Err(later(status, now, SOON)),
             Ok(Err(_)) => Err(TurnEnd::Stopped(SearchStatus::Expired)),
             Err(error) => {
-                self.error.note(Some(&match error {
-                    Unanswered::Failed(error) => shown(error),
-                    Unanswered::Unavailable(reason) => reason,
-                }));
+                self.error.note(Some(&unanswered(error)));
                 Err(later(status, now, SOON))
             }
         })
-    }
-
-    /// The same page, with its position in the whole index.
-    fn of_whole(&self, page: RenderedMatches) -> RenderedMatches {
-        let next = match page.next {
-            FeedPosition::Index(next) => {
-                FeedPosition::Index(next.in_index_of(&self.index.snapshot().position()))
-            }
-            next @ FeedPosition::Cluster(_) => next,
-        };
-        RenderedMatches { next, ..page }
     }
 
     /// What follows an attempt.
@@ -372,10 +360,14 @@ fn later(status: SearchStatus, now: UtcDateTime, pause: Duration) -> TurnEnd {
     }
 }
 
-/// Where a position is in the feed.
-fn step(position: &FeedPosition) -> (u64, u64) {
-    match position {
-        FeedPosition::Index(position) => position.step(),
-        FeedPosition::Cluster(_) => (u64::MAX, u64::MAX),
+/// Whether a page that ends at a position has everything of a batch that ends at another.
+fn has_passed(page: &FeedPosition, batch: &FeedPosition) -> bool {
+    match (page, batch) {
+        (FeedPosition::Index(page), FeedPosition::Index(batch)) => page.step() >= batch.step(),
+        (FeedPosition::Cluster(page), FeedPosition::Cluster(batch)) => {
+            page.progress() >= batch.progress()
+        }
+        // The position of the search is of another corpus by now.
+        _ => true,
     }
 }

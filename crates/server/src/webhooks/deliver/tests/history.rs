@@ -6,6 +6,7 @@ use std::time::Duration;
 use signaldex::{Company, Filter, Signal, SignalId, sample};
 
 use super::{Received, World, key};
+use crate::corpus::{ChangePlace, match_id};
 use crate::state::BatchIds;
 use crate::webhooks::SearchStatus;
 use crate::webhooks::deliver::lock;
@@ -135,7 +136,8 @@ fn check(
         for (&id, &(title, commit)) in signals {
             let id = SignalId::new(id).expect("an id");
             if filter.matches(&Signal::new(id, "acme", title), &acme, sample::AS_OF) {
-                let expected = crate::corpus::match_id(search, id, commit);
+                let shard = None;
+                let expected = match_id(search, id, ChangePlace { shard, commit });
                 assert!(
                     known.contains_key(&expected),
                     "seed {seed}: {query:?} lacks {id} of commit {commit}"
