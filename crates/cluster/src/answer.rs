@@ -51,8 +51,19 @@ pub(super) struct FoundChanges {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ShardChange {
     pub(super) step: (u64, u64),
-    /// Its JSON.
+    /// Missing where it is not asked for.
+    pub(super) origin: Option<ChangeOrigin>,
+    /// Its JSON; of what concerns saved searches, the index of one.
     pub(super) item: Bytes,
+}
+
+/// Which change of a shard it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChangeOrigin {
+    pub(super) signal: SignalId,
+    pub(super) commit: u64,
+    /// The commit that added the signal, of an upsert.
+    pub(super) added: u64,
 }
 
 /// A row: an id and its rendered JSON.
@@ -101,7 +112,10 @@ impl ShardAnswer {
             return Ok(lone);
         }
         match wanted {
-            ShardRequest::Rows { .. } | ShardRequest::Signal(_) | ShardRequest::Company(_) => {
+            ShardRequest::Rows { .. }
+            | ShardRequest::Signal(_)
+            | ShardRequest::Company(_)
+            | ShardRequest::Deleted(_) => {
                 let rows = all(parts, ShardAnswer::rows)?;
                 Ok(ShardAnswer::Rows(wanted.first_rows(rows)))
             }

@@ -7,6 +7,7 @@
 //! The generation to which a copy is on its way stays the same until it has arrived, whatever is published meanwhile. What
 //! has changed again since comes on the way to the next one.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::generation::{ClusterGeneration, PublishedShard};
@@ -27,8 +28,12 @@ pub(super) struct ChangeWalk {
     /// The generation that changes are read from, at least the target.
     served: Arc<ClusterGeneration>,
     stage: FeedStage,
+    /// The generation that the copy had when it last had everything that was served; 0 if it never did.
+    complete: u64,
     /// Whether only this shard can have changes.
     lone: Option<u32>,
+    /// Whether removals are passed.
+    skips_removals: bool,
     /// The fingerprint of the key's filter.
     key: Option<Fingerprint>,
 }
@@ -58,7 +63,9 @@ impl ChangeWalk {
             target: Arc::clone(&served),
             served,
             stage: FeedStage::default(),
+            complete: 0,
             lone: None,
+            skips_removals: false,
             key: None,
         }
     }
@@ -67,6 +74,7 @@ impl ChangeWalk {
     pub(super) fn arrived(served: Arc<ClusterGeneration>) -> ChangeWalk {
         ChangeWalk {
             held: Some(Arc::clone(&served)),
+            complete: served.generation,
             ..ChangeWalk::from_nothing(served)
         }
     }
@@ -111,7 +119,9 @@ impl ChangeWalk {
             target,
             served,
             stage: position.stage,
+            complete: position.complete,
             lone: None,
+            skips_removals: false,
             key: None,
         })
     }
@@ -121,9 +131,32 @@ impl ChangeWalk {
         ChangeWalk { lone, ..self }
     }
 
+    /// Passes removals.
+    pub(super) fn without_removals(self) -> ChangeWalk {
+        ChangeWalk {
+            skips_removals: true,
+            ..self
+        }
+    }
+
     /// Gives positions of what a key with a filter sees.
     pub(super) fn for_key(self, key: Option<Fingerprint>) -> ChangeWalk {
         ChangeWalk { key, ..self }
+    }
+
+    /// The generation that the copy had when it last had everything; 0 if it never did.
+    pub(super) fn complete(&self) -> u64 {
+        self.complete
+    }
+
+    /// The generation that the copy has.
+    pub(super) fn held(&self) -> Option<&Arc<ClusterGeneration>> {
+        self.held.as_ref()
+    }
+
+    /// The generation that changes are read from.
+    pub(super) fn served(&self) -> &ClusterGeneration {
+        &self.served
     }
 
     /// The position of the copy.
@@ -136,6 +169,7 @@ impl ChangeWalk {
             seen: self.served.generation,
             content: content(held, &self.target, &self.served),
             stage: self.stage,
+            complete: self.complete,
         }
     }
 
@@ -148,6 +182,7 @@ impl ChangeWalk {
         loop {
             if self.has_arrived() {
                 if self.target.generation == self.served.generation {
+                    self.complete = self.target.generation;
                     return Ok(None);
                 }
                 self.target = Arc::clone(&self.served);
@@ -170,7 +205,7 @@ impl ChangeWalk {
     fn next_on_way(&mut self) -> Result<Option<WalkStep>> {
         loop {
             // Nothing is removed from an empty copy.
-            let has_any = self.stage.upserts || self.held.is_some();
+            let has_any = self.stage.upserts || (self.held.is_some() && !self.skips_removals);
             while has_any && u32::from(self.stage.shard) < self.target.shard_count() {
                 let step = self.step_in(self.stage.shard.into())?;
                 if step.is_some() {
@@ -231,8 +266,55 @@ impl ChangeWalk {
     }
 }
 
+impl ClusterGeneration {
+    /// The positions of the shards that have changed since and had anything, by number.
+    ///
+    /// # Errors
+    /// The manifest is damaged.
+    pub(super) fn positions_changed_until(
+        &self,
+        served: &ClusterGeneration,
+    ) -> Result<BTreeMap<u32, Position>> {
+        let shards = (0..).zip(self.shards.iter().zip(&served.shards));
+        let changed = shards
+            .filter(|(_, (known, served))| known.signals > 0 && known.position != served.position);
+        changed
+            .map(|(shard, (known, _))| Ok((shard, position(known)?)))
+            .collect()
+    }
+
+    /// The last commit of a shard.
+    ///
+    /// # Errors
+    /// The manifest is damaged.
+    pub(super) fn last_commit(&self, shard: u32) -> Result<u64> {
+        let shard = self.shards.get(shard as usize).ok_or_else(damaged)?;
+        let (commit, _) = position(shard)?.step();
+        Ok(commit)
+    }
+}
+
+/// Where a position of a generation's cluster is for a key with a filter, or for the whole cluster; any other position stays
+/// what it is.
+pub(super) fn position_for(
+    generation: &ClusterGeneration,
+    position: &ClusterPosition,
+    key: Option<Fingerprint>,
+) -> ClusterPosition {
+    let cluster = identity(generation, key);
+    let is_of_cluster = position.cluster[..SHARED_BYTES] == cluster[..SHARED_BYTES];
+    ClusterPosition {
+        cluster: if is_of_cluster {
+            cluster
+        } else {
+            position.cluster
+        },
+        ..position.clone()
+    }
+}
+
 /// Refuses a generation whose shards are not of the indexes that are served.
-fn check_indexes(
+pub(super) fn check_indexes(
     former: &ClusterGeneration,
     served: &ClusterGeneration,
 ) -> Result<(), PositionError> {

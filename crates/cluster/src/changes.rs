@@ -1,25 +1,57 @@
 //! The changes of a cluster after a position: of one shard after the other, as long as the answer has room.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use time::Date;
 use tokio::time::Instant;
 
-use super::answer::FoundChanges;
+use super::answer::{FoundChanges, ShardChange};
 use super::asking::unavailable;
 use super::change_walk::{ChangeWalk, NamedGenerations, WalkStep};
 use super::coordinator::Coordinator;
 use super::generation::ClusterGeneration;
 use super::placement::shard_of;
-use super::question::{ChangesQuestion, ShardRequest};
+use super::question::{ChangesOutput, ChangesQuestion, ShardRequest};
 use signaldex::json::ChangesAnswer;
 use signaldex::query::Fingerprint;
-use signaldex::{ChangeKind, Position, PositionError};
+use signaldex::{ChangeKind, Filter, Position, PositionError, SignalId};
 use signaldex_server::corpus::{
     ChangesRequest, ClusterPosition, CorpusView, FeedPosition, RenderedChanges, Unanswered,
 };
 
 /// An answer under construction.
+pub(super) trait GrowingFeed: Send + Sync {
+    /// The complete answer.
+    type Answer;
+
+    /// What is reported of which signals.
+    fn asked(&self) -> (&Filter, ChangesOutput);
+
+    /// How many changes of a kind it has room for.
+    fn room(&self, kind: ChangeKind) -> usize;
+
+    /// The signals of changes of a shard of which has to be known whether the corpus had them before.
+    fn unsure(&self, _step: &WalkStep, _found: &FoundChanges) -> Vec<SignalId> {
+        Vec::new()
+    }
+
+    /// Adds a change of a shard, unless the answer would be too long. `held` are those of the unsure that the corpus had.
+    ///
+    /// # Errors
+    /// The change is not what was asked for.
+    fn push(
+        &mut self,
+        step: &WalkStep,
+        change: &ShardChange,
+        held: &BTreeSet<SignalId>,
+    ) -> signaldex::Result<bool>;
+
+    /// Completes it with the position after its changes, and whether there are more.
+    fn finish(self, position: ClusterPosition, more: bool) -> Self::Answer;
+}
+
+/// Changes under construction.
 struct GrowingAnswer<'r> {
     request: &'r ChangesRequest,
     answer: ChangesAnswer,
@@ -35,14 +67,9 @@ impl Coordinator {
         request: &ChangesRequest,
         today: Date,
     ) -> Result<Result<RenderedChanges, PositionError>, Unanswered> {
-        let served = self.manifests.loaded(at.generation);
-        let served =
-            served.ok_or_else(|| unavailable("No generation of the corpus is loaded yet."))?;
-        let lone = request.filter.company_slug();
-        let lone = lone.map(|slug| shard_of(slug, served.shard_count()));
-        let key = at.key_filter().map(|(filter, _)| filter.fingerprint());
-        let walk = match self.walk(request.since.as_ref(), served, key).await? {
-            Ok(walk) => walk.only(lone).for_key(key),
+        let since = request.since.as_ref();
+        let walk = match self.walk_of(at, &request.filter, since).await? {
+            Ok(walk) => walk,
             Err(error) => return Ok(Err(error)),
         };
         let growing = GrowingAnswer {
@@ -51,7 +78,24 @@ impl Coordinator {
             changes: 0,
             upserts: 0,
         };
-        self.follow(at, walk, growing, today).await
+        self.follow(at, walk, (growing, None), today).await
+    }
+
+    /// The way of the copy at a position, of the signals that a filter selects of what a view shows.
+    pub(super) async fn walk_of(
+        &self,
+        at: &CorpusView,
+        filter: &Filter,
+        since: Option<&FeedPosition>,
+    ) -> Result<Result<ChangeWalk, PositionError>, Unanswered> {
+        let served = self.manifests.loaded(at.generation);
+        let served =
+            served.ok_or_else(|| unavailable("No generation of the corpus is loaded yet."))?;
+        let lone = filter.company_slug();
+        let lone = lone.map(|slug| shard_of(slug, served.shard_count()));
+        let key = at.key_filter().map(|(filter, _)| filter.fingerprint());
+        let walk = self.walk(since, served, key).await?;
+        Ok(walk.map(|walk| walk.only(lone).for_key(key)))
     }
 
     /// The way of the copy at a position; that of one without a position is at its end.
@@ -99,7 +143,7 @@ impl Coordinator {
         Ok(named())
     }
 
-    async fn manifest(
+    pub(super) async fn manifest(
         &self,
         generation: u64,
     ) -> Result<Result<Arc<ClusterGeneration>, PositionError>, Unanswered> {
@@ -114,27 +158,35 @@ impl Coordinator {
         }
     }
 
-    /// Asks shards on the way of a copy, until the answer is full or a query may take no longer.
-    async fn follow(
+    /// Asks shards on the way of a copy, until the answer is full or a query may take no longer. `known` is the generation by
+    /// which is judged what is new.
+    pub(super) async fn follow<F: GrowingFeed>(
         &self,
         at: &CorpusView,
         mut walk: ChangeWalk,
-        mut growing: GrowingAnswer<'_>,
+        (mut growing, known): (F, Option<Arc<ClusterGeneration>>),
         today: Date,
-    ) -> Result<Result<RenderedChanges, PositionError>, Unanswered> {
+    ) -> Result<Result<F::Answer, PositionError>, Unanswered> {
         let begun = Instant::now();
-        while growing.has_room() && begun.elapsed() < self.deadline() {
+        while growing.room(ChangeKind::Upsert) > 0 && begun.elapsed() < self.deadline() {
             let Some(step) = walk.next().map_err(Unanswered::Failed)? else {
-                return Ok(Ok(growing.finish(&walk, false)));
+                return Ok(Ok(growing.finish(walk.position(), false)));
             };
-            let kind = step.kind;
-            let found = match self.changes_of(at, step, &growing, today).await? {
+            let found = match self.changes_of(at, &step, &growing, today).await? {
                 Ok(found) => found,
                 Err(error) => return Ok(Err(error)),
             };
+            let held = match &known {
+                Some(known) => {
+                    let ids = growing.unsure(&step, &found);
+                    self.held_before(at, known, walk.served(), ids).await?
+                }
+                None => BTreeSet::new(),
+            };
             for change in &found.changes {
-                if !growing.push(kind, &change.item) {
-                    return Ok(Ok(growing.finish(&walk, true)));
+                let is_added = growing.push(&step, change, &held);
+                if !is_added.map_err(Unanswered::Failed)? {
+                    return Ok(Ok(growing.finish(walk.position(), true)));
                 }
                 walk.advance(change.step);
             }
@@ -145,20 +197,21 @@ impl Coordinator {
             }
         }
         let more = walk.next().map_err(Unanswered::Failed)?.is_some();
-        Ok(Ok(growing.finish(&walk, more)))
+        Ok(Ok(growing.finish(walk.position(), more)))
     }
 
-    async fn changes_of(
+    async fn changes_of<F: GrowingFeed>(
         &self,
         at: &CorpusView,
-        step: WalkStep,
-        growing: &GrowingAnswer<'_>,
+        step: &WalkStep,
+        growing: &F,
         today: Date,
     ) -> Result<Result<FoundChanges, PositionError>, Unanswered> {
+        let (filter, output) = growing.asked();
         let wanted = ShardRequest::Changes(Box::new(ChangesQuestion {
-            filter: growing.request.filter.clone(),
+            filter: filter.clone(),
             today,
-            rendering: growing.request.rendering,
+            output,
             limit: growing.room(step.kind),
             since: step.since,
             until: step.until,
@@ -169,8 +222,14 @@ impl Coordinator {
     }
 }
 
-impl GrowingAnswer<'_> {
-    /// How many changes of a kind it has room for.
+impl GrowingFeed for GrowingAnswer<'_> {
+    type Answer = RenderedChanges;
+
+    fn asked(&self) -> (&Filter, ChangesOutput) {
+        let output = ChangesOutput::Feed(self.request.rendering);
+        (&self.request.filter, output)
+    }
+
     fn room(&self, kind: ChangeKind) -> usize {
         let room = self.request.limit.saturating_sub(self.changes);
         match kind {
@@ -179,23 +238,23 @@ impl GrowingAnswer<'_> {
         }
     }
 
-    fn has_room(&self) -> bool {
-        self.room(ChangeKind::Upsert) > 0
-    }
-
-    /// Adds a change, unless the answer would be too long.
-    fn push(&mut self, kind: ChangeKind, item: &[u8]) -> bool {
-        if !self.answer.push_written(item) {
-            return false;
+    fn push(
+        &mut self,
+        step: &WalkStep,
+        change: &ShardChange,
+        _held: &BTreeSet<SignalId>,
+    ) -> signaldex::Result<bool> {
+        if !self.answer.push_written(&change.item) {
+            return Ok(false);
         }
         self.changes += 1;
-        self.upserts += usize::from(kind == ChangeKind::Upsert);
-        true
+        self.upserts += usize::from(step.kind == ChangeKind::Upsert);
+        Ok(true)
     }
 
-    fn finish(self, walk: &ChangeWalk, more: bool) -> RenderedChanges {
+    fn finish(self, position: ClusterPosition, more: bool) -> RenderedChanges {
         RenderedChanges {
-            body: self.answer.finish(&walk.position().to_string(), more),
+            body: self.answer.finish(&position.to_string(), more),
             upserts: self.upserts as u64,
         }
     }

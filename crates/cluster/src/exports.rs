@@ -4,7 +4,8 @@
 use time::Date;
 
 use super::asking::RowShare;
-use super::coordinator::{Coordinator, page_rows};
+use super::coordinator::Coordinator;
+use super::pages::page_rows;
 use super::question::{ROWS_MAX, RowFormat};
 use signaldex::Error;
 use signaldex::json::Rendering;

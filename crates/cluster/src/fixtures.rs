@@ -49,6 +49,8 @@ pub(crate) struct Corpus {
     pub(crate) generations: BTreeMap<u64, Generation>,
     /// The shard of each signal.
     homes: BTreeMap<u64, usize>,
+    /// The generation that first could have each signal that was ever written.
+    pub(crate) first: BTreeMap<u64, u64>,
     cluster: Digest,
 }
 
@@ -67,6 +69,7 @@ impl Corpus {
             shards: (0..shards).map(index).collect(),
             generations: BTreeMap::new(),
             homes: BTreeMap::new(),
+            first: BTreeMap::new(),
             cluster: Digest::of(b"cluster"),
         }
     }
@@ -87,9 +90,19 @@ impl Corpus {
         }
     }
 
-    /// Writes a signal, which moves if its company is in another shard.
+    /// Writes a signal that never was.
+    pub(crate) fn write_new(&mut self, random: &mut Random) {
+        let id = SIGNALS + 1 + self.first.len() as u64;
+        self.write_signal(id, random);
+    }
+
     fn write(&mut self, random: &mut Random) {
-        let (id, company) = (1 + random.below(SIGNALS), random.below(COMPANIES));
+        self.write_signal(1 + random.below(SIGNALS), random);
+    }
+
+    /// Writes a signal, which moves if its company is in another shard.
+    pub(crate) fn write_signal(&mut self, id: u64, random: &mut Random) {
+        let company = random.below(COMPANIES);
         let slug = format!("company-{company}");
         let home = shard_of(&slug, self.shards.len() as u32) as usize;
         if self.homes.get(&id).is_some_and(|former| *former != home) {
@@ -106,6 +119,12 @@ impl Corpus {
         writer.upsert_signal(&signal).expect("a signal");
         writer.commit().expect("a commit");
         self.homes.insert(id, home);
+        let next = self.next_generation();
+        self.first.entry(id).or_insert(next);
+    }
+
+    fn next_generation(&self) -> u64 {
+        1 + self.generations.keys().next_back().copied().unwrap_or(0)
     }
 
     /// Writes many signals of one company, newer than all others, so that the newest are in one shard.
@@ -149,7 +168,7 @@ impl Corpus {
 
     /// Publishes the shards as they are as the next generation.
     pub(crate) async fn publish(&mut self) {
-        let generation = 1 + self.generations.keys().next_back().copied().unwrap_or(0);
+        let generation = self.next_generation();
         let snapshots: Vec<Arc<Snapshot>> = self.shards.iter().map(Index::snapshot).collect();
         let lines = snapshots
             .iter()
@@ -178,6 +197,12 @@ impl Corpus {
 impl Generation {
     pub(crate) fn number(&self) -> u64 {
         self.manifest.generation
+    }
+
+    /// Whether it has a signal.
+    pub(crate) fn contains(&self, id: SignalId) -> bool {
+        let mut shards = self.snapshots.iter();
+        shards.any(|shard| shard.contains(id).expect("an index"))
     }
 
     /// The items of all signals that match.

@@ -10,9 +10,10 @@
 //! coordinator   query of a client -> question -> asking -> merged answer
 //! asking     sends a question to the nodes of shards; deadline, other replicas, or a refusal
 //! changes    what has changed since a position       change_walk   which shard is asked for it next
+//! matches    those of saved searches                 shard_changes   what changes of a shard are written as
 //! exports    slices of all shards                    leases        generations that exports read from
 //! manifest_cache   former generations
-//! company_pages   pages of companies                     explain   how a query is asked and merged
+//! pages, company_pages   of signals and of companies     explain   how a query is asked and merged
 //! admission  a limit on concurrent work, and a short queue
 //! question   requests in versioned bytes      answer   responses, and merging      aggregates, companies   those of these kinds
 //! worker     shard_answers of loaded_shards   nodes   local and remote workers
@@ -54,10 +55,12 @@ mod leases;
 mod loaded_shards;
 mod loader;
 mod manifest_cache;
+mod matches;
 mod members;
 mod node;
 mod node_shards;
 mod nodes;
+mod pages;
 mod placement;
 mod publish;
 mod question;
@@ -65,6 +68,7 @@ mod reports;
 mod security;
 mod settings;
 mod shard_answers;
+mod shard_changes;
 mod shard_companies;
 mod shard_folder;
 mod shard_rules;

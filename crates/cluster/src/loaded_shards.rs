@@ -34,8 +34,10 @@ pub(super) struct LoadedGeneration {
 /// A shard of a question.
 #[derive(Clone)]
 pub(super) struct AskedShard {
+    /// Its number among all shards.
+    pub(super) shard: u32,
     pub(super) snapshot: Arc<Snapshot>,
-    /// The labels of facets of all shards of the generation, of which this one has a number.
+    /// The labels of facets of all loaded shards of the generation, of which this one has a number.
     pub(super) facets: Arc<FacetDictionary>,
     pub(super) number: usize,
     /// What the key sees, if it has a filter; the snapshot is narrowed by it.
@@ -80,6 +82,7 @@ impl LoadedGeneration {
     fn asked(&self, shard: u32) -> Option<AskedShard> {
         let snapshot = self.shards.get(&shard)?;
         Some(AskedShard {
+            shard,
             snapshot: Arc::clone(snapshot),
             facets: Arc::clone(&self.facets),
             number: self.shards.range(..shard).count(),

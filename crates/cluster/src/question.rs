@@ -1,7 +1,7 @@
 //! Questions of a coordinator to shards. The [engine](super::engine) carries them to other nodes.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -65,6 +65,8 @@ pub(super) enum ShardRequest {
     Hints { filter: Box<Filter>, is_empty: bool },
     /// Changes of one shard.
     Changes(Box<ChangesQuestion>),
+    /// Which of some signals shards had at a position and have deleted since.
+    Deleted(Box<DeletedQuestion>),
 }
 
 /// How rows are written.
@@ -81,12 +83,32 @@ pub(super) enum RowFormat {
 pub(super) struct ChangesQuestion {
     pub(super) filter: Filter,
     pub(super) today: Date,
-    pub(super) rendering: Rendering,
+    pub(super) output: ChangesOutput,
     /// Maximum number of changes.
     pub(super) limit: usize,
     pub(super) since: Position,
     pub(super) until: Position,
     pub(super) kind: ChangeKind,
+}
+
+/// What changes are written as.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum ChangesOutput {
+    /// As items of the feed.
+    Feed(Rendering),
+    /// Signals as items of a page, each with its [origin](super::answer::ChangeOrigin); of removals that alone.
+    Matches(Rendering),
+    /// The indices of the saved searches that they concern, each at the first change that does; the index after the last
+    /// one where a reader may have to remove a signal.
+    Searches(Vec<Filter>),
+}
+
+/// A question for deleted signals.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct DeletedQuestion {
+    pub(super) ids: Vec<SignalId>,
+    /// The position of each shard.
+    pub(super) since: BTreeMap<u32, Position>,
 }
 
 impl Question {
@@ -116,6 +138,7 @@ impl Question {
         match &*self.wanted {
             ShardRequest::Rows { query, .. } => check_rows(query),
             ShardRequest::Changes(wanted) => wanted.check(shards),
+            ShardRequest::Deleted(wanted) => wanted.check(),
             ShardRequest::Companies(wanted) => check_companies(wanted),
             _ => Ok(()),
         }
@@ -172,6 +195,18 @@ impl ChangesQuestion {
     }
 }
 
+impl DeletedQuestion {
+    fn check(&self) -> Result<()> {
+        let (ids, shards) = (self.ids.len(), self.since.len());
+        if (1..=ROWS_MAX).contains(&ids) && shards <= SHARDS_MAX as usize {
+            return Ok(());
+        }
+        Err(Error::corrupt(format!(
+            "the question asks for {ids} signals by {shards} positions"
+        )))
+    }
+}
+
 impl ShardRequest {
     /// The question for companies, if it is one.
     pub(super) fn companies(&self) -> Option<&CompaniesQuestion> {
@@ -186,6 +221,7 @@ impl ShardRequest {
         match self {
             ShardRequest::Rows { query, .. } => query.limit(),
             ShardRequest::Companies(wanted) => wanted.query.limit(),
+            ShardRequest::Deleted(wanted) => wanted.ids.len(),
             _ => 1,
         }
     }
@@ -228,7 +264,7 @@ impl ShardRequest {
             ShardRequest::Aggregates { .. } => "sum by group".to_owned(),
             ShardRequest::Companies(wanted) => wanted.merging(),
             ShardRequest::Signal(_) | ShardRequest::Company(_) => "any".to_owned(),
-            ShardRequest::Hints { .. } => "union".to_owned(),
+            ShardRequest::Hints { .. } | ShardRequest::Deleted(_) => "union".to_owned(),
             ShardRequest::Changes(_) => "one shard".to_owned(),
         }
     }
@@ -273,6 +309,9 @@ impl fmt::Display for ShardRequest {
             ShardRequest::Changes(wanted) => {
                 let filter = &wanted.filter;
                 write!(f, "changes, filter=[{filter}], limit={}", wanted.limit)
+            }
+            ShardRequest::Deleted(wanted) => {
+                write!(f, "deleted, of {} signals", wanted.ids.len())
             }
         }
     }

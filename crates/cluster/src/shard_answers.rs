@@ -6,14 +6,14 @@ use std::sync::Arc;
 use axum::body::Bytes;
 
 use super::aggregates::AggregatesPart;
-use super::answer::{AnswerRow, CountedFacets, FoundChanges, ShardAnswer, ShardChange};
+use super::answer::{AnswerRow, CountedFacets, ShardAnswer};
 use super::loaded_shards::AskedShard;
-use super::question::{ChangesQuestion, Question, ShardRequest};
+use super::question::{Question, ShardRequest};
+use super::shard_changes;
 use super::shard_companies::{self, ShardCompanies};
-use signaldex::json::write_change;
 use signaldex::query::limits::PAGE_BYTES_MAX;
 use signaldex::query::{CompanyKey, SortKey};
-use signaldex::{FacetCounters, Page, PositionError, Result, Snapshot};
+use signaldex::{FacetCounters, Page, Result, Snapshot};
 use signaldex_server::corpus::{company_answer, signal_answer};
 
 /// The result of one shard.
@@ -68,7 +68,11 @@ pub(super) fn find(asked: &AskedShard, wanted: &ShardRequest) -> Result<ShardRes
         ShardRequest::Hints { filter, is_empty } => {
             ShardAnswer::Hints(shard.hint_facts(filter, *is_empty)?)
         }
-        ShardRequest::Changes(wanted) => ShardAnswer::Changes(changes(asked, wanted)?),
+        ShardRequest::Changes(wanted) => ShardAnswer::Changes(shard_changes::find(asked, wanted)?),
+        ShardRequest::Deleted(wanted) => {
+            let ids = shard_changes::deleted(asked, wanted)?.into_iter();
+            ShardAnswer::Rows(ids.map(|id| lone_row(id.get(), Vec::new())).collect())
+        }
     };
     Ok(ShardResult::Answer(answer))
 }
@@ -82,47 +86,16 @@ fn row(key: SortKey, bytes: Vec<u8>) -> AnswerRow {
 }
 
 fn lone(id: u64, bytes: Option<Vec<u8>>) -> ShardAnswer {
-    let row = |bytes: Vec<u8>| AnswerRow {
-        id,
-        value: u64::MAX,
-        bytes: Bytes::from(bytes),
-    };
-    let rows = bytes.map(row);
+    let rows = bytes.map(|bytes| lone_row(id, bytes));
     ShardAnswer::Rows(rows.into_iter().collect())
 }
 
-/// The first changes of a shard, while a page has room for them.
-fn changes(
-    asked: &AskedShard,
-    wanted: &ChangesQuestion,
-) -> Result<Result<FoundChanges, PositionError>> {
-    let ChangesQuestion { filter, today, .. } = wanted;
-    let [since, until] = [&wanted.since, &wanted.until].map(|whole| asked.position(whole));
-    let changes = asked.snapshot.changes(filter, *today, &since);
-    let changes = match changes.and_then(|changes| changes.until(&until)) {
-        Ok(changes) => changes,
-        Err(error) => return Ok(Err(error)),
-    };
-    let mut changes = changes.only(wanted.kind).bounded();
-    let (mut found, mut bytes) = (Vec::new(), 0);
-    while found.len() < wanted.limit && bytes <= PAGE_BYTES_MAX {
-        let Some(change) = changes.next().transpose()? else {
-            break;
-        };
-        let mut item = Vec::new();
-        write_change(&mut item, &change, wanted.rendering);
-        bytes += item.len();
-        found.push(ShardChange {
-            step: changes.position().step(),
-            item: item.into(),
-        });
+fn lone_row(id: u64, bytes: Vec<u8>) -> AnswerRow {
+    AnswerRow {
+        id,
+        value: u64::MAX,
+        bytes: Bytes::from(bytes),
     }
-    let is_last = !changes.has_more()?;
-    Ok(Ok(FoundChanges {
-        changes: found,
-        step: changes.position().step(),
-        is_last,
-    }))
 }
 
 /// Merges the results of shards, given in the same order.

@@ -292,7 +292,10 @@ fn cost_of(shards: &[AskedShard], wanted: &ShardRequest, enough: u64) -> Result<
         }
         ShardRequest::Changes(wanted) => shard.snapshot.changes_cost(&wanted.since),
         // Look-ups alone.
-        ShardRequest::Signal(_) | ShardRequest::Company(_) | ShardRequest::Hints { .. } => Ok(0),
+        ShardRequest::Signal(_)
+        | ShardRequest::Company(_)
+        | ShardRequest::Hints { .. }
+        | ShardRequest::Deleted(_) => Ok(0),
     };
     shards.iter().map(cost).sum()
 }

@@ -34,8 +34,8 @@ pub use matches::{ChangePlace, find as find_matches, match_id, rendered_match};
 pub(crate) use of_key::WholeCorpus;
 pub use position::{ClusterPosition, FeedPosition, FeedStage};
 pub use rendered::{
-    ChangesRequest, ConcernedSearches, MatchesRequest, RenderedChanges, RenderedCompanies, RenderedMatch,
-    RenderedMatches, RenderedPage,
+    ChangesRequest, ConcernedSearches, MatchesRequest, RenderedChanges, RenderedCompanies,
+    RenderedMatch, RenderedMatches, RenderedPage,
 };
 
 /// The kind of a query to a corpus.
@@ -73,8 +73,7 @@ impl QueryKind {
 const NO_KEY_FILTERS: &str = "The key has a filter, which this service cannot apply.";
 
 /// Why a corpus without saved searches refuses them.
-const NO_SAVED_SEARCHES: &str =
-    "Saved searches need the index in the process that answers; this service has it elsewhere.";
+const NO_SAVED_SEARCHES: &str = "The corpus of this service has no saved searches.";
 
 /// An answer, possibly from another machine. It owns what it needs, so that it can be awaited anywhere.
 pub type CorpusFuture<T> = Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send>>;

@@ -187,7 +187,7 @@ impl WebhookDeliveryOptions {
         Ok([self.start_searches(service)?, self.start_alerts(service)?])
     }
 
-    /// `None` if that is switched off or the index is elsewhere.
+    /// `None` if that is switched off or the corpus has no saved searches.
     fn start_searches(&self, service: &Service) -> Result<Option<WebhookDelivery>, Failure> {
         if self.no_webhooks {
             return Ok(None);

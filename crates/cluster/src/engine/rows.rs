@@ -10,7 +10,8 @@
 //! 1 count                the count
 //! 2 value of a facet     its count                         the facet's index  its label
 //! 4 change               the commit of its step            0                  the signal of its step, then its JSON
-//! 4 end of changes       the same                          1 to 6             the same, without JSON
+//! 4 with its origin      the same               added in   255                the same, its signal and commit, its JSON
+//! 4 end of changes       the same                          1 to 7             the same, without JSON
 //! 5 fact for hints                                                            its line
 //! 6 aggregates           1 if there are too many                              their message
 //! 7 company              the bytes of its slug  its value  1 if it has one    its slug, then its JSON, or nothing
@@ -30,11 +31,13 @@ use prost::bytes::Buf;
 use prost::encoding::{decode_varint, encode_varint};
 
 use crate::aggregates::{AggregatesPart, PartialMessage};
-use crate::answer::{AnswerRow, COUNT_MAX, FacetValue, FoundChanges, ShardAnswer, ShardChange};
+use crate::answer::{
+    AnswerRow, COUNT_MAX, ChangeOrigin, FacetValue, FoundChanges, ShardAnswer, ShardChange,
+};
 use crate::companies::CompanyRow;
 use crate::worker::{ReplyStatus, WorkerRefusal};
-use signaldex::PositionError;
 use signaldex::query::CompanyKey;
+use signaldex::{PositionError, SignalId};
 
 /// The column of answers.
 pub(super) static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
@@ -49,6 +52,9 @@ const CHANGE: u8 = 4;
 const HINT: u8 = 5;
 const AGGREGATES: u8 = 6;
 const COMPANY: u8 = 7;
+
+/// The facet of a change with its origin.
+const WITH_ORIGIN: u8 = u8::MAX;
 
 /// What the last row of changes says: that there are more, or none, or why there are no changes.
 const CHANGES_END: [Result<bool, PositionError>; 7] = [
@@ -145,11 +151,23 @@ impl AnswerRows {
 
     /// Adds changes, and after them an item about their end.
     fn push_changes(&mut self, found: &Result<FoundChanges, PositionError>) {
-        let mut push = |(commit, id): (u64, u64), facet: u8, item: &[u8]| {
-            self.push_item((commit, 0), facet, &[&id.to_le_bytes(), item]);
+        let mut push = |(commit, id): (u64, u64), (facet, added): (u8, u64), rest: [&[u8]; 3]| {
+            let [a, b, c] = rest;
+            self.push_item((commit, added), facet, &[&id.to_le_bytes(), a, b, c]);
         };
         for change in found.iter().flat_map(|found| &found.changes) {
-            push(change.step, 0, &change.item);
+            match change.origin {
+                None => push(change.step, (0, 0), [&[], &[], &change.item]),
+                Some(ChangeOrigin {
+                    signal,
+                    commit,
+                    added,
+                }) => {
+                    let [signal, commit] = [signal.get(), commit].map(u64::to_le_bytes);
+                    let rest = [&signal[..], &commit, &change.item];
+                    push(change.step, (WITH_ORIGIN, added), rest);
+                }
+            }
         }
         let (step, end) = match found {
             Ok(found) => (found.step, Ok(found.is_last)),
@@ -157,7 +175,7 @@ impl AnswerRows {
         };
         let number = CHANGES_END.iter().position(|known| *known == end);
         // A reason of a later release of the library is told as the nearest: copy everything again.
-        push(step, 1 + number.unwrap_or(2) as u8, &[]);
+        push(step, (1 + number.unwrap_or(2) as u8, 0), [&[]; 3]);
     }
 
     fn push_item(&mut self, (number, value): (u64, u64), facet: u8, parts: &[&[u8]]) {
@@ -310,13 +328,6 @@ fn facet_value(item: AnswerItem) -> Option<FacetValue> {
 fn changes(items: Vec<AnswerItem>) -> Option<Result<FoundChanges, PositionError>> {
     let end = items.last()?.facet.checked_sub(1)?;
     let end = CHANGES_END.get(usize::from(end))?;
-    let change = |item: AnswerItem| {
-        let (id, _) = item.bytes.split_first_chunk()?;
-        Some(ShardChange {
-            step: (item.number, u64::from_le_bytes(*id)),
-            item: item.bytes.slice(id.len()..),
-        })
-    };
     let changes = items.into_iter().map(change);
     let mut changes = changes.collect::<Option<Vec<ShardChange>>>()?;
     let step = changes.pop()?.step;
@@ -325,6 +336,26 @@ fn changes(items: Vec<AnswerItem>) -> Option<Result<FoundChanges, PositionError>
         step,
         is_last,
     }))
+}
+
+/// The change of an item.
+fn change(item: AnswerItem) -> Option<ShardChange> {
+    let mut rest = item.bytes;
+    let mut number = || rest.try_get_u64_le().ok();
+    let step = (item.number, number()?);
+    let origin = match item.facet {
+        WITH_ORIGIN => Some(ChangeOrigin {
+            signal: SignalId::new(number()?)?,
+            commit: number()?,
+            added: item.value,
+        }),
+        _ => None,
+    };
+    Some(ShardChange {
+        step,
+        origin,
+        item: rest,
+    })
 }
 
 /// The company of an item.

@@ -1,5 +1,6 @@
 //! A question as a work unit. Every field is optional, so that nodes of two releases understand each other.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,9 @@ use signaldex::{ChangeKind, Error, FacetQuery, Position, Query, Result, SignalId
 use time::Date;
 
 use crate::companies::{CompaniesKind, CompaniesQuestion};
-use crate::question::{ChangesQuestion, KeyScope, Question, RowFormat, ShardRequest};
+use crate::question::{
+    ChangesOutput, ChangesQuestion, DeletedQuestion, KeyScope, Question, RowFormat, ShardRequest,
+};
 
 /// A question, or the end of the interest in one.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -67,6 +70,14 @@ pub(super) struct QuestionUnit {
     key_filter: Option<String>,
     #[prost(sint32, optional, tag = "24")]
     key_day: Option<i32>,
+    /// Several filters, as the library writes them.
+    #[prost(string, repeated, tag = "25")]
+    filters: Vec<String>,
+    #[prost(uint64, repeated, tag = "26")]
+    signals: Vec<u64>,
+    /// Positions by the shards that they are of.
+    #[prost(btree_map = "uint32, string", tag = "27")]
+    positions: BTreeMap<u32, String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
@@ -84,6 +95,9 @@ enum UnitKind {
     Companies = 9,
     CompanyCount = 10,
     CompanyFacets = 11,
+    Matches = 12,
+    Searches = 13,
+    Deleted = 14,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
@@ -183,14 +197,40 @@ impl QuestionUnit {
                 ..self
             },
             ShardRequest::Changes(wanted) => QuestionUnit {
-                kind: kind(UnitKind::Changes),
                 query: Some(wanted.filter.to_string()),
                 limit: u32::try_from(wanted.limit).ok(),
                 today: Some(wanted.today.to_julian_day()),
-                rendering: Some(rendering_of(RowFormat::Item(wanted.rendering)) as i32),
                 since: Some(wanted.since.to_string()),
                 until: Some(wanted.until.to_string()),
                 upserts: Some(wanted.kind == ChangeKind::Upsert),
+                ..self.with_output(&wanted.output)
+            },
+            ShardRequest::Deleted(wanted) => QuestionUnit {
+                kind: kind(UnitKind::Deleted),
+                signals: wanted.ids.iter().map(|id| id.get()).collect(),
+                positions: wanted
+                    .since
+                    .iter()
+                    .map(|(&shard, position)| (shard, position.to_string()))
+                    .collect(),
+                ..self
+            },
+        }
+    }
+
+    /// The kind of a question for changes, and what they are written as.
+    fn with_output(self, output: &ChangesOutput) -> QuestionUnit {
+        let rendered = |kind: UnitKind, rendering: Rendering| QuestionUnit {
+            kind: Some(kind as i32),
+            rendering: Some(rendering_of(RowFormat::Item(rendering)) as i32),
+            ..self.clone()
+        };
+        match output {
+            ChangesOutput::Feed(rendering) => rendered(UnitKind::Changes, *rendering),
+            ChangesOutput::Matches(rendering) => rendered(UnitKind::Matches, *rendering),
+            ChangesOutput::Searches(filters) => QuestionUnit {
+                kind: Some(UnitKind::Searches as i32),
+                filters: filters.iter().map(ToString::to_string).collect(),
                 ..self
             },
         }
@@ -237,6 +277,29 @@ impl QuestionUnit {
             RowRendering::Short => RowFormat::Item(Rendering::Short),
             RowRendering::Csv => RowFormat::Csv,
         }
+    }
+
+    fn item_rendering(&self) -> Result<Rendering> {
+        match self.row_format() {
+            RowFormat::Item(rendering) => Ok(rendering),
+            RowFormat::Csv => Err(missing("rendering")),
+        }
+    }
+
+    fn changes(&self, output: ChangesOutput) -> Result<ShardRequest> {
+        Ok(ShardRequest::Changes(Box::new(ChangesQuestion {
+            filter: parsed(self.query.as_deref())?,
+            today: day(self.today)?,
+            output,
+            limit: self.rows_max()?,
+            since: position(self.since.as_deref())?,
+            until: position(self.until.as_deref())?,
+            kind: if self.upserts.unwrap_or_default() {
+                ChangeKind::Upsert
+            } else {
+                ChangeKind::Removal
+            },
+        })))
     }
 
     fn companies(&self, kind: CompaniesKind) -> Result<ShardRequest> {
@@ -291,22 +354,22 @@ impl QuestionUnit {
                 filter: Box::new(parsed(self.query.as_deref())?),
                 is_empty: self.is_empty.unwrap_or_default(),
             },
-            UnitKind::Changes => ShardRequest::Changes(Box::new(ChangesQuestion {
-                filter: parsed(self.query.as_deref())?,
-                today: day(self.today)?,
-                rendering: match self.row_format() {
-                    RowFormat::Item(rendering) => rendering,
-                    RowFormat::Csv => return Err(missing("rendering")),
-                },
-                limit: self.rows_max()?,
-                since: position(self.since.as_deref())?,
-                until: position(self.until.as_deref())?,
-                kind: if self.upserts.unwrap_or_default() {
-                    ChangeKind::Upsert
-                } else {
-                    ChangeKind::Removal
-                },
-            })),
+            UnitKind::Changes => self.changes(ChangesOutput::Feed(self.item_rendering()?))?,
+            UnitKind::Matches => self.changes(ChangesOutput::Matches(self.item_rendering()?))?,
+            UnitKind::Searches => {
+                let filters = self.filters.iter().map(|filter| parsed(Some(filter)));
+                self.changes(ChangesOutput::Searches(filters.collect::<Result<_>>()?))?
+            }
+            UnitKind::Deleted => {
+                let ids = self.signals.iter().map(|&id| SignalId::new(id));
+                let ids: Option<Vec<SignalId>> = ids.collect();
+                let since = self.positions.iter();
+                let since = since.map(|(&shard, text)| Ok((shard, position(Some(text.as_str()))?)));
+                ShardRequest::Deleted(Box::new(DeletedQuestion {
+                    ids: ids.ok_or_else(|| missing("id"))?,
+                    since: since.collect::<Result<_>>()?,
+                }))
+            }
             UnitKind::Unknown => {
                 return Err(Error::newer(
                     "this release does not know the kind of the question",

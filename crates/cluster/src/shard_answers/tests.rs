@@ -3,7 +3,7 @@
 use time::macros::date;
 
 use super::*;
-use crate::coordinator::{page_of, page_rows};
+use crate::pages::{page_of, page_rows};
 use crate::question::RowFormat;
 use signaldex::json::Rendering;
 use signaldex::query::{Order, Start};
@@ -38,6 +38,7 @@ fn node(wanted: &ShardRequest, shards: &[Arc<Snapshot>], rendered_max: usize) ->
         .iter()
         .enumerate()
         .map(|(number, snapshot)| AskedShard {
+            shard: number as u32,
             snapshot: Arc::clone(snapshot),
             facets: Arc::clone(&facets),
             number,

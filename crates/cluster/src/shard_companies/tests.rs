@@ -142,6 +142,7 @@ fn pages_of_two_nodes_are_those_of_one_index() {
             .iter()
             .enumerate()
             .map(|(number, snapshot)| AskedShard {
+                shard: number as u32,
                 snapshot: Arc::clone(snapshot),
                 facets: Arc::clone(&facets),
                 number,

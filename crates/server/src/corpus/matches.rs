@@ -142,10 +142,5 @@ fn rendered(request: &MatchesRequest, item: &Item<'_>, commit: u64, is_new: bool
         shard: None,
         commit,
     };
-    rendered_match(
-        &request.search,
-        (item.signal.id, &written),
-        place,
-        is_new,
-    )
+    rendered_match(&request.search, (item.signal.id, &written), place, is_new)
 }

@@ -105,7 +105,11 @@ impl ClusterPosition {
     /// Where the copy is, for positions on ways from one generation: a later position is greater, whatever generation its
     /// way leads to.
     pub(crate) fn progress(&self) -> impl Ord {
-        let FeedStage { upserts, shard, step } = self.stage;
+        let FeedStage {
+            upserts,
+            shard,
+            step,
+        } = self.stage;
         (self.held, upserts, shard, step)
     }
 
@@ -141,7 +145,9 @@ impl ClusterPosition {
             },
             complete: number(76)?,
         };
-        let ascends = position.complete <= position.held && position.held <= position.target && position.target <= position.seen;
+        let ascends = position.complete <= position.held
+            && position.held <= position.target
+            && position.target <= position.seen;
         (ascends && position.target > 0).then_some(position)
     }
 }

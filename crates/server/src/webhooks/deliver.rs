@@ -157,8 +157,11 @@ impl Deliverer {
         let mut watched = lock(&self.watched);
         if watched.changes != changes {
             let snapshot = self.index().map(Index::snapshot);
-            let followed =
-                watched.follow(&self.service.state, snapshot.as_deref(), self.service.today());
+            let followed = watched.follow(
+                &self.service.state,
+                snapshot.as_deref(),
+                self.service.today(),
+            );
             followed.map_err(shown)?.map_err(shown)?;
         }
         Ok(!watched.is_empty())

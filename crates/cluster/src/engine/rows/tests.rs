@@ -5,11 +5,11 @@ use proptest::prelude::*;
 
 use super::{AnswerRows, COUNT_MAX, Reply, replies_of};
 use crate::aggregates::AggregatesPart;
-use crate::answer::{AnswerRow, FacetValue, FoundChanges, ShardAnswer, ShardChange};
+use crate::answer::{AnswerRow, ChangeOrigin, FacetValue, FoundChanges, ShardAnswer, ShardChange};
 use crate::companies::CompanyRow;
 use crate::worker::{ReplyStatus, WorkerRefusal};
-use signaldex::PositionError;
 use signaldex::query::CompanyKey;
+use signaldex::{PositionError, SignalId};
 
 fn row((id, value): (u64, u64), bytes: &[u8]) -> AnswerRow {
     AnswerRow {
@@ -30,8 +30,17 @@ fn answers() -> impl Strategy<Value = ShardAnswer> {
         count,
     });
     let step = || any::<(u64, u64)>();
-    let change = (step(), bytes()).prop_map(|(step, item)| ShardChange {
+    let signal =
+        (SignalId::MIN.get()..=SignalId::MAX.get()).prop_filter_map("an id", SignalId::new);
+    let origin = (signal, step()).prop_map(|(signal, (commit, added))| ChangeOrigin {
+        signal,
+        commit,
+        added,
+    });
+    let change = (step(), prop::option::of(origin), bytes());
+    let change = change.prop_map(|(step, origin, item)| ShardChange {
         step,
+        origin,
         item: item.into(),
     });
     let found = (prop::collection::vec(change, 0..20), step(), any::<bool>());

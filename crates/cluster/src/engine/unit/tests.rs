@@ -15,7 +15,9 @@ use time::macros::date;
 use super::QuestionUnit;
 use crate::companies::{CompaniesKind, CompaniesQuestion};
 use crate::generation::SHARDS_MAX;
-use crate::question::{ChangesQuestion, Question, ROWS_MAX, RowFormat, ShardRequest};
+use crate::question::{
+    ChangesOutput, ChangesQuestion, DeletedQuestion, Question, ROWS_MAX, RowFormat, ShardRequest,
+};
 
 /// Every part of a filter, so that each crosses the network.
 const QUERY: &str = "q=raises \"series a\" -intern&any=b \"c d\"&exclude=e&company=acme&\
@@ -84,8 +86,11 @@ fn questions_are_read_as_they_were_written() {
         ShardRequest::Company("acme".to_owned()),
         hints(true),
         hints(false),
-        changes(ChangeKind::Upsert, Rendering::Whole),
-        changes(ChangeKind::Removal, Rendering::Short),
+        changes(ChangeKind::Upsert, ChangesOutput::Feed(Rendering::Whole)),
+        changes(ChangeKind::Removal, ChangesOutput::Feed(Rendering::Short)),
+        changes(ChangeKind::Upsert, ChangesOutput::Matches(Rendering::Short)),
+        changes(ChangeKind::Upsert, searches()),
+        deleted(50),
     ];
     for wanted in wanted {
         let shards = match wanted {
@@ -133,7 +138,20 @@ fn companies_of(kind: CompaniesKind) -> ShardRequest {
     }))
 }
 
-fn changes(kind: ChangeKind, rendering: Rendering) -> ShardRequest {
+fn searches() -> ChangesOutput {
+    let filter = |query: &str| Filter::from_query_string(query).expect("a filter");
+    ChangesOutput::Searches(["q=hires -intern&country=Germany", ""].map(filter).into())
+}
+
+fn deleted(ids: usize) -> ShardRequest {
+    let position = Index::in_memory().expect("an index").snapshot().position();
+    ShardRequest::Deleted(Box::new(DeletedQuestion {
+        ids: vec![SignalId::MAX; ids],
+        since: [(0, position), (300, position)].into(),
+    }))
+}
+
+fn changes(kind: ChangeKind, output: ChangesOutput) -> ShardRequest {
     let index = Index::in_memory().expect("an index");
     ShardRequest::Changes(Box::new(ChangesQuestion {
         filter: Query::from_query_string(QUERY)
@@ -141,7 +159,7 @@ fn changes(kind: ChangeKind, rendering: Rendering) -> ShardRequest {
             .filter()
             .clone(),
         today: date!(2026 - 06 - 30),
-        rendering,
+        output,
         limit: 50,
         since: Position::START,
         until: index.snapshot().position(),
@@ -158,7 +176,10 @@ fn changes_of_several_shards_are_refused() {
             shards,
             rendered_max: 1,
             key: None,
-            wanted: Arc::new(changes(ChangeKind::Upsert, Rendering::Whole)),
+            wanted: Arc::new(changes(
+                ChangeKind::Upsert,
+                ChangesOutput::Feed(Rendering::Whole),
+            )),
         };
         assert!(decoded(&encoded(&question)).is_err());
     }
@@ -185,6 +206,13 @@ fn what_is_unknown_or_too_much_is_refused() {
         assert_eq!(refused(question), ErrorKind::Corrupt);
     }
     assert_eq!(refused(rows("page=2")), ErrorKind::Corrupt);
+    for ids in [0, ROWS_MAX + 1] {
+        let question = Question {
+            wanted: Arc::new(deleted(ids)),
+            ..rows("q=raises")
+        };
+        assert_eq!(refused(question), ErrorKind::Corrupt);
+    }
     // A kind of a later release.
     let mut unit = QuestionUnit::of(7, &rows("q=raises"), Duration::from_secs(1));
     unit.kind = Some(99);
@@ -229,7 +257,7 @@ fn questions() -> Vec<(&'static str, Question)> {
     let changes = ShardRequest::Changes(Box::new(ChangesQuestion {
         filter: filter.clone(),
         today,
-        rendering: Rendering::Short,
+        output: ChangesOutput::Feed(Rendering::Short),
         limit: 50,
         since: Position::START,
         until: Position::START,

@@ -101,7 +101,9 @@ fn a_search_begins_once() {
         let found = state.search(id).expect("the state").expect("a search");
         found.first_position
     };
-    state.begin_searches(|| Some(position.clone())).expect("begun");
+    state
+        .begin_searches(|| Some(position.clone()))
+        .expect("begun");
     assert_eq!(first(&created.id), Some(position.clone()));
     assert_eq!(first(&begun.id), start.since);
     let not_asked = || panic!("all have begun");

@@ -167,7 +167,9 @@ fn a_webhook_is_taken_away_and_given_again() {
     let (_directory, state, search) = fixture();
     let id = search.id.as_str();
     let position = FeedPosition::Index(sample::index().expect("an index").snapshot().position());
-    state.begin_searches(|| Some(position.clone())).expect("begun");
+    state
+        .begin_searches(|| Some(position.clone()))
+        .expect("begun");
     // Delivered up to where the feed is: the key pulls on from there.
     let delivered = state.with(|connection| {
         let feed = "INSERT INTO webhook_feed VALUES (?1)";
