@@ -70,30 +70,37 @@ impl Copied {
         while !self.poll(random.pick(&cluster.nodes), 1 + random.below(50)) {
             assert!(Instant::now() < deadline, "never complete");
         }
-        let answer = whole.get(&format!("/api/v1/export?format=ndjson{}", self.filter));
-        let lines = std::str::from_utf8(&answer.body).expect("text").lines();
-        let expected: BTreeMap<String, Value> = lines
-            .map(|line| {
-                let signal: Value = serde_json::from_str(line).expect("JSON");
-                (signal["id"].as_str().expect("an id").to_owned(), signal)
-            })
-            .collect();
+        let expected = exported(whole, self.filter);
         assert!(self.signals == expected, "{:?}", self.filter);
     }
 }
 
+/// The signals that a process exports, by id.
+pub(crate) fn exported(whole: &Served, filter: &str) -> BTreeMap<String, Value> {
+    let answer = whole.get(&format!("/api/v1/export?format=ndjson{filter}"));
+    let lines = std::str::from_utf8(&answer.body).expect("text").lines();
+    let signal = |line: &str| {
+        let signal: Value = serde_json::from_str(line).expect("JSON");
+        (signal["id"].as_str().expect("an id").to_owned(), signal)
+    };
+    lines.map(signal).collect()
+}
+
 /// An index and a cluster that take the same updates.
-struct Both {
-    fixture: Fixture,
-    whole: Served,
-    cluster: Cluster,
+pub(crate) struct Both {
+    pub(crate) fixture: Fixture,
+    pub(crate) whole: Served,
+    pub(crate) cluster: Cluster,
     updates: Updates,
     generation: u64,
 }
 
 impl Both {
     fn new() -> Both {
-        let fixture = Fixture::new();
+        Both::of(Fixture::new())
+    }
+
+    pub(crate) fn of(fixture: Fixture) -> Both {
         fixture.generate("corpus", 800, 71);
         fixture.publish("corpus", SHARDS, "store");
         Both {
@@ -106,7 +113,7 @@ impl Both {
     }
 
     /// Publishes a generation with a few updates.
-    fn publish(&mut self) {
+    pub(crate) fn publish(&mut self) {
         let (parts, store) = (
             self.fixture.parts("corpus", SHARDS),
             self.fixture.path("store"),
@@ -126,7 +133,7 @@ impl Both {
     }
 
     /// Waits until all serve the last generation.
-    fn await_generation(&self) {
+    pub(crate) fn await_generation(&self) {
         let expected = format!("\"generation\":{}", self.generation);
         self.cluster.await_ready(&expected);
         let count = self.fixture.index("corpus").snapshot().signal_count();

@@ -139,12 +139,18 @@ impl Fixture {
         )
     }
 
-    /// `serve` with a copy of the state, so that processes do not wait for each other.
-    pub(crate) fn serve(&self, name: &str) -> Command {
+    /// A copy of the state, so that processes do not wait for each other.
+    pub(crate) fn copied_state(&self, name: &str) -> PathBuf {
         let state = self.path(&format!("{name}.db"));
         if !state.exists() {
             fs::copy(self.path("state.db"), &state).expect("a copied state");
         }
+        state
+    }
+
+    /// `serve` with a copy of the state.
+    pub(crate) fn serve(&self, name: &str) -> Command {
+        let state = self.copied_state(name);
         let mut command = program();
         command.args(["serve", "--log", "warn", "--as-of", &TODAY.to_string()]);
         command.args(["--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"]);
@@ -414,6 +420,8 @@ fn start_node(
     command.args(["--query-deadline", &shape.deadline.to_string()]);
     command.args(["--worker-addr", &format!("127.0.0.1:{worker_port}")]);
     command.env("SIGNALDEX_MAX_QUERIES", shape.queries_max.to_string());
+    // Webhooks of tests are on this machine.
+    command.args(["--webhook-http", "--webhook-allow", "127.0.0.0/8"]);
     command.args([
         "--first-attempt-timeout",
         &shape.first_attempt_timeout.to_string(),

@@ -13,6 +13,7 @@ mod load;
 mod membership;
 mod plans;
 mod restart;
+mod searches;
 mod silence;
 mod tls;
 mod updates;
