@@ -5,7 +5,8 @@
 //! For each class of queries: pages with their records, counts and facets of a snapshot that is narrowed by a facet's most
 //! frequent value, over those of the whole snapshot under that filter as well. Classes that have such a filter themselves
 //! take the other facets. Shows geometric means of the quotients and how much longer the mean answer takes, how long the
-//! first use of a filter takes, beside the longest count of any query, and the record to write as `benches/results/key-filters.json`. `benches/corpus` says over
+//! first use of a filter takes, which finds its signals and their companies, beside counting these companies and the longest
+//! count of any query, and the record to write as `benches/results/key-filters.json`. `benches/corpus` says over
 //! which corpus.
 
 #[path = "classes/mod.rs"]
@@ -18,7 +19,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use signaldex::query::{Facet, KeyFilter};
+use signaldex::query::{CompanyQuery, Facet, KeyFilter};
 use signaldex::{Filter, IndexBuilder, Query, Snapshot, sample};
 
 use classes::{Class, Statistics, Wanted};
@@ -100,7 +101,11 @@ fn main() -> Result<()> {
             format!("[\"{}\", \"{}\"]", class.name, cells.join("\", \"")),
         ));
     }
-    print_record(&rows, first_use(&index, &keys), longest_count);
+    let first = [
+        first_use(&index, &keys),
+        counting_companies(&snapshot, &keys),
+    ];
+    print_record(&rows, first, longest_count);
     Ok(())
 }
 
@@ -218,6 +223,19 @@ fn first_use(index: &signaldex::Index, keys: &[Key]) -> f64 {
     uses.fold(0.0, f64::max)
 }
 
+/// How long it takes to count the companies with a signal that a key sees, in milliseconds.
+fn counting_companies(snapshot: &Snapshot, keys: &[Key]) -> f64 {
+    let counts = keys.iter().map(|key| {
+        let query = format!("has=({})", key.filter.filters()[0]);
+        let query = CompanyQuery::from_query_string(&query).expect("a query");
+        fastest(|| {
+            let count = snapshot.count_companies(query.filter(), sample::AS_OF);
+            black_box(count.expect(WHOLE));
+        })
+    });
+    counts.fold(0.0, f64::max)
+}
+
 /// Milliseconds of the fastest call.
 fn fastest(call: impl Fn()) -> f64 {
     let time = |_| {
@@ -229,7 +247,11 @@ fn fastest(call: impl Fn()) -> f64 {
 }
 
 /// The values and the table of the record.
-fn print_record(rows: &[(Means, String)], first_use: f64, longest_count: f64) {
+fn print_record(
+    rows: &[(Means, String)],
+    [first_use, count_companies]: [f64; 2],
+    longest_count: f64,
+) {
     let most = |task: usize, of: fn(&Mean) -> f64| {
         let means = rows.iter().filter_map(|(means, _)| means[task].as_ref());
         means.map(of).fold(0.0, f64::max)
@@ -241,7 +263,8 @@ fn print_record(rows: &[(Means, String)], first_use: f64, longest_count: f64) {
         println!("  \"{name}\": \"{quotient:.2}\", \"{name}-more\": \"{more:.1} µs\",");
     }
     let longest_count = longest_count / 1e3;
-    println!("  \"first-use\": \"{first_use:.1} ms\",");
+    println!("  \"first-use\": \"{first_use:.2} ms\",");
+    println!("  \"count-companies\": \"{count_companies:.2} ms\",");
     println!("  \"longest-count\": \"{longest_count:.1} ms\"\n}},");
     let rows: Vec<&str> = rows.iter().map(|(_, row)| row.as_str()).collect();
     println!("\"rows\": [\n  {}\n]", rows.join(",\n  "));
