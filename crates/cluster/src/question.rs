@@ -221,7 +221,8 @@ impl ShardRequest {
         match self {
             ShardRequest::Rows { query, .. } => query.limit(),
             ShardRequest::Companies(wanted) => wanted.query.limit(),
-            ShardRequest::Deleted(wanted) => wanted.ids.len(),
+            // Several shards may name one signal.
+            ShardRequest::Deleted(wanted) => wanted.ids.len() * wanted.since.len(),
             _ => 1,
         }
     }
