@@ -505,6 +505,7 @@ impl<'a> Iterator for Changes<'a> {
             return Some(Err(error));
         }
         let (offset, found) = self.found.next()?;
+        // A removal has no signal that was added.
         let mut last = GivenChange {
             commit: offset.commit,
             ..GivenChange::default()

@@ -53,8 +53,10 @@ impl Snapshot {
     }
 
     fn is_deleted_since(&self, since: Since, id: SignalId) -> Result<bool> {
+        // Merges take deletions along, so any segment may have this one.
         for live in &self.segments {
             let tombstones = live.segment.tombstones()?;
+            // They ascend by id.
             let found = tombstones.binary_search_by_key(&id.get(), |tombstone| tombstone.id);
             if found.is_ok_and(|index| is_between(since, &tombstones[index])) {
                 return Ok(true);

@@ -136,7 +136,7 @@ impl Both {
     pub(crate) fn await_generation(&self) {
         let expected = format!("\"generation\":{}", self.generation);
         self.cluster.await_ready(&expected);
-        let count = self.fixture.index("corpus").snapshot().signal_count();
+        let count = self.fixture.visible_count("corpus");
         let deadline = Instant::now() + Duration::from_secs(60);
         while self.whole.get("/api/v1/signals?countOnly=true").json()["data"]["count"] != count {
             assert!(Instant::now() < deadline, "the index is not followed");

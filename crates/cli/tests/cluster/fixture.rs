@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use signaldex::Index;
 use signaldex::query::KeyFilter;
+use signaldex::sample::AS_OF;
 use signaldex_server::{NewKey, State};
 use tempfile::TempDir;
 
@@ -40,6 +41,8 @@ pub(crate) fn run(command: &mut Command) {
 pub(crate) struct Fixture {
     folder: TempDir,
     pub(crate) key: String,
+    /// What the key sees.
+    filter: Option<KeyFilter>,
 }
 
 impl Fixture {
@@ -53,7 +56,7 @@ impl Fixture {
         let key = NewKey {
             rate: 100_000,
             burst: 100_000,
-            filter: filter.map(Into::into),
+            filter: filter.clone().map(Into::into),
             ..NewKey::named("test")
         };
         let state = State::open(folder.path().join("state.db")).expect("a state");
@@ -61,6 +64,7 @@ impl Fixture {
         Fixture {
             folder,
             key: key.as_str().to_owned(),
+            filter,
         }
     }
 
@@ -88,6 +92,19 @@ impl Fixture {
 
     pub(crate) fn index(&self, name: &str) -> Index {
         Index::open(self.whole(name)).expect("the index")
+    }
+
+    /// The number of signals of an index that the key sees.
+    pub(crate) fn visible_count(&self, name: &str) -> u64 {
+        let snapshot = self.index(name).snapshot();
+        match &self.filter {
+            // No filter here has days, so any day will do.
+            Some(filter) => snapshot
+                .narrowed(filter, AS_OF)
+                .expect("a snapshot")
+                .signal_count(),
+            None => snapshot.signal_count(),
+        }
     }
 
     /// Splits a corpus and publishes its shards into a store.
