@@ -437,6 +437,16 @@ impl Candidates {
         }
     }
 
+    /// Overwrites a list with those of some offsets of the block, ascending, that are candidates. The candidates must be
+    /// bits.
+    pub(super) fn list_set(&self, offsets: &[u16], list: &mut Vec<u16>) {
+        let words = self.window.words();
+        let inside = words.start as u32 * 64..words.end as u32 * 64;
+        list.clear();
+        list.extend_from_slice(gallop::between(offsets, &inside));
+        probe::retain(list, &self.bits, true);
+    }
+
     /// Converts few candidates to a list.
     pub(super) fn list_if_sparse(&mut self) {
         let words = self.window.words();

@@ -192,7 +192,7 @@ impl<'a> LiveSegment<'a> {
         }
         let mut execution = Execution::<Unobserved>::unbound(self, request.strategies);
         execution.bind(self, plan, &self.rows())?;
-        let tests = RowTest::of_all(self.segment, plan, execution.steps())?;
+        let tests = RowTest::of_all(&execution, plan, None)?;
         let mut numbers = Row::numbers(rows).to_vec();
         execution.retain_rows(&tests, usize::MAX, &mut numbers);
         rows.clear();

@@ -352,27 +352,17 @@ impl<'a, O: Observer> Execution<'a, O> {
         output.retain(|row| steps.keeps(row, observer));
     }
 
-    /// Keeps the matches among rows in any order. Where phrases are checked row by row, it stops after the first `max`.
-    /// A set with a test is looked up by it. Cost: one look-up per step for each row that the steps before left.
+    /// Keeps the matches among rows in any order, given the tests of all required sets. Where phrases are checked row by
+    /// row, it stops after the first `max`. Cost: one look-up per step for each row that the steps before left.
     pub(super) fn retain_rows(&mut self, tests: &[RowTest<'_>], max: usize, rows: &mut Vec<u32>) {
         self.counters.rows_checked += rows.len() as u64;
-        // Codes come first, because reading one takes less than searching a set.
-        for by_code in [true, false] {
-            for (index, set) in self.required.iter().enumerate() {
-                let test = tests.get(index).filter(|test| !test.is_set());
-                if test.is_some() != by_code {
-                    continue;
-                }
-                let started = O::now();
-                self.observer.read(|| of_look_ups(rows.len()));
-                match test {
-                    Some(test) => test.retain(rows),
-                    None => set.retain(rows),
-                }
-                let step = StepKey::Required(self.steps[index]);
-                self.observer
-                    .ran(step, Method::LookUp, started, || Some(rows.len() as u64));
-            }
+        for test in tests {
+            let started = O::now();
+            self.observer.read(|| of_look_ups(rows.len()));
+            test.retain(&self.required[test.set()], rows);
+            let step = StepKey::Required(self.steps[test.set()]);
+            self.observer
+                .ran(step, Method::LookUp, started, || Some(rows.len() as u64));
         }
         for (index, range) in self.ranges.iter().enumerate() {
             let (step, started) = (StepKey::Range(index), O::now());

@@ -11,6 +11,7 @@ mod buffer_pool;
 mod bytes_read;
 mod candidate_rows;
 mod candidates;
+mod code_order;
 mod companies;
 mod company_counts;
 mod counting;

@@ -299,6 +299,18 @@ impl<'a, O: Observer> Execution<'a, O> {
         self.candidates.rows()
     }
 
+    /// The window's candidates, as a list where they are few.
+    pub(super) fn sparse_candidates(&mut self) -> CandidateRows<'_> {
+        self.candidates.list_if_sparse();
+        self.candidates.rows()
+    }
+
+    /// Overwrites a list with those of some offsets, ascending, that are among the window's candidates, which must be
+    /// bits.
+    pub(super) fn list_candidates_among(&self, offsets: &[u16], list: &mut Vec<u16>) {
+        self.candidates.list_set(offsets, list);
+    }
+
     /// Whether every candidate of the window matches without further checks.
     fn has_no_residual(&self) -> bool {
         self.residual_ranges.is_empty() && self.phrases.is_empty()

@@ -25,6 +25,7 @@ use super::value_column::{ValueColumn, ValueParts};
 use super::value_walk::ValueWalk;
 use crate::Result;
 use crate::encoding::column::NO_CODE;
+use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::row::Row;
 use crate::plan::{CodeRange, Plan, PlanStorage, RangeStep};
 use crate::query::{IdOrder, SortKey, ValueOrder};
@@ -49,13 +50,29 @@ pub(crate) struct WantedValues {
 }
 
 /// The first matches of a segment by value, in order.
-pub(crate) struct Selected<E> {
-    pub(crate) matches: Vec<(SortKey, Row)>,
+pub(crate) struct Selected<'a, E> {
+    /// Codes and rows.
+    found: Vec<(u32, u32)>,
+    column: Option<ValueColumn<'a>>,
+    ids: FrameOfReference<'a>,
     pub(crate) counters: Counters,
     pub(crate) explained: E,
 }
 
-impl LiveSegment<'_> {
+impl<E> Selected<'_, E> {
+    /// The keys and rows of the matches, in order.
+    pub(crate) fn matches(&self) -> impl Iterator<Item = (SortKey, Row)> {
+        self.found.iter().map(|&(code, row)| {
+            let key = SortKey {
+                value: self.column.and_then(|column| column.value(code)),
+                id: SignalId::of_checked(self.ids.get(Row(row).index())),
+            };
+            (key, Row(row))
+        })
+    }
+}
+
+impl<'a> LiveSegment<'a> {
     /// Finds the first wanted matches by value.
     ///
     /// # Errors
@@ -64,12 +81,14 @@ impl LiveSegment<'_> {
         self,
         request: &Request<'_>,
         wanted: &WantedValues,
-    ) -> Result<Selected<O::Explained>> {
+    ) -> Result<Selected<'a, O::Explained>> {
         let mut storage = PlanStorage::new();
         let plan = self.plan(&mut storage, request, Some(wanted.max))?;
         if plan.no_match.is_some() {
             return Ok(Selected {
-                matches: Vec::new(),
+                found: Vec::new(),
+                column: None,
+                ids: self.segment.ids()?,
                 counters: Counters::default(),
                 explained: self.explain_no_match::<O>(plan),
             });
@@ -105,19 +124,14 @@ impl LiveSegment<'_> {
             observer: O::default(),
         };
         selection.run(&mut storage, parts)?;
-        let ids = self.segment.ids()?;
-        let key = |(code, row): (u32, u32)| SortKey {
-            value: selection.column.value(code),
-            id: SignalId::of_checked(ids.get(Row(row).index())),
-        };
-        let matches = selection.found.iter().map(|&hit| (key(hit), Row(hit.1)));
-        let matches = matches.collect();
         let run = Run {
             strategy: selection.strategy(),
             counters: selection.counters,
         };
         Ok(Selected {
-            matches,
+            found: selection.found,
+            column: Some(column),
+            ids: self.segment.ids()?,
             counters: selection.counters,
             explained: selection.observer.explain(run, storage.plan(), self),
         })
@@ -178,7 +192,7 @@ impl<O: Observer> Selection<'_, O> {
             // The order itself restricts rows to the codes.
             execution.ranges.pop();
         }
-        let tests = RowTest::of_all(self.live.segment, plan, execution.steps())?;
+        let tests = RowTest::of_all(&execution, plan, self.column.listed_rows_in_all())?;
         let descending = self.column.order().descending;
         // Invariant: `found` has the first matches with the codes before these.
         for index in 0..allowed.len() {

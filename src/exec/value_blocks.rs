@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::candidate_rows::CandidateRows;
+use super::code_order::CodeOrder;
 use super::execution::Execution;
 use super::first_keys::FirstKeys;
 use super::observer::Observer;
@@ -18,6 +19,7 @@ use crate::encoding::row::Row;
 use crate::kernels::bits;
 use crate::kernels::block::block_count;
 use crate::kernels::retain::retain_where;
+use crate::kernels::whole;
 use crate::plan::CodeRange;
 
 /// Up to this many rows of a block are looked up individually.
@@ -26,6 +28,9 @@ const FEW_ROWS_MAX: usize = 128;
 /// Rows of a block that are tested before the matches are compared with the wanted ones; each time twice as many.
 const FIRST_CHUNK_ROWS: usize = 64;
 const CHUNK_ROWS_MAX: usize = 512;
+
+/// From this many rows of a code on, they are looked up together: they ascend, as vectorised look-ups need.
+const PROBED_MIN: usize = 32;
 
 /// From this many rows of a block in the order of their values on, part of the block is evaluated first.
 const SPLIT_MIN: usize = 512;
@@ -39,6 +44,9 @@ pub(super) struct ValueBlocks<'e, 'a, O> {
     /// The rows of a block that are evaluated first; `None` for all.
     rows_wanted: Option<u64>,
     rows: Vec<u32>,
+    /// Buffers for offsets that ascend, and for sorting.
+    offsets: Vec<u16>,
+    order: CodeOrder,
 }
 
 impl<'e, 'a, O: Observer> ValueBlocks<'e, 'a, O> {
@@ -54,6 +62,8 @@ impl<'e, 'a, O: Observer> ValueBlocks<'e, 'a, O> {
             first: FirstKeys::new(wanted, column.order()),
             rows_wanted,
             rows: Vec::new(),
+            offsets: Vec::new(),
+            order: CodeOrder::default(),
         }
     }
 
@@ -77,7 +87,7 @@ impl<'e, 'a, O: Observer> ValueBlocks<'e, 'a, O> {
     fn take_blocks(&mut self, codes: &CodeRange) {
         let blocks = 0..block_count(self.execution.segment().row_count());
         let column = self.column;
-        let part = |block| BlockPart::new(column, block, column.in_block(block, codes));
+        let part = |block| BlockPart::of_zone(column, block, column.in_block(block, codes));
         let mut waiting: BinaryHeap<BlockPart> = blocks.filter_map(part).collect();
         // Invariant: `first` has the first matches of all that is not waiting. Each iteration takes some codes of a block.
         while let Some(part) = waiting.pop() {
@@ -86,9 +96,11 @@ impl<'e, 'a, O: Observer> ValueBlocks<'e, 'a, O> {
                 self.execution.counters.blocks_skipped += 1 + waiting.len() as u64;
                 break;
             }
-            if self.execution.may_match(block) {
+            if !part.is_exact {
+                waiting.extend(BlockPart::new(column, block, codes));
+            } else if self.execution.may_match(block) {
                 let rest = self.take_part(block, codes);
-                waiting.extend(BlockPart::new(column, block, rest));
+                waiting.extend(BlockPart::of_zone(column, block, rest));
             }
         }
     }
@@ -158,23 +170,18 @@ impl<'e, 'a, O: Observer> ValueBlocks<'e, 'a, O> {
         }
         let span = self.column.span(block, codes);
         self.execution.load_in_span(block, &span);
-        match (self.execution.candidates(), listed) {
+        // Of rows whose titles are read, any may be among the first matches.
+        let max = if self.execution.checks_phrases() {
+            usize::MAX
+        } else {
+            self.first.wanted()
+        };
+        match (self.execution.sparse_candidates(), listed) {
             (CandidateRows::Bits { .. }, Some(listed)) => self.walk(block, listed),
             (candidates, _) => {
-                let (column, first, rows) = (self.column, &mut self.first, &mut self.rows);
-                rows.clear();
-                candidates.for_each(|offset| {
-                    let row = Row::of(block, offset);
-                    let code = column.code(row);
-                    if codes.contains(&code) && first.takes(code) {
-                        rows.push(row.0);
-                    }
-                });
-                // Titles are read until there are enough, so the first rows come first.
-                if self.execution.checks_phrases() {
-                    let first = &self.first;
-                    rows.sort_unstable_by_key(|&row| first.key(column.code(Row(row)), row));
-                }
+                let (by, rows) = ((self.column, codes), &mut self.rows);
+                self.order
+                    .list((block, candidates), by, (&self.first, max), rows);
                 self.push_checked();
             }
         }
@@ -185,30 +192,95 @@ impl<'e, 'a, O: Observer> ValueBlocks<'e, 'a, O> {
         let (from_end, mut rows) = (self.column.order().descending, FIRST_CHUNK_ROWS);
         let mut rest = listed;
         // Invariant: the rows that are not in `rest` have been taken. Each iteration shortens it.
-        while !rest.is_empty() {
-            let chunk;
-            if from_end {
-                (rest, chunk) = rest.split_at(rest.len().saturating_sub(rows));
-            } else {
-                (chunk, rest) = rest.split_at(rows.min(rest.len()));
-            }
-            rows = (2 * rows).min(CHUNK_ROWS_MAX);
-            self.keep_candidates(block, chunk);
-            self.push_checked();
-            // Of the rows that follow, none may be among the first any more.
-            let last = if from_end {
-                chunk.first()
-            } else {
-                chunk.last()
-            };
-            let is_done = last.is_some_and(|&last| {
-                let row = Row::of(block, last);
-                !self.first.takes_after(self.column.code(row), row)
-            });
-            if is_done && self.may_stop() {
+        while let Some(code) = self.first_code(block, rest) {
+            if self.may_stop() && !self.first.takes(code) {
                 return;
             }
+            // Many rows of a code are looked up together; of few, those of several codes are.
+            let of_code = self.rows_of_first(block, rest, code);
+            let taken;
+            (rest, taken) = split_first(rest, of_code.unwrap_or(rows.min(rest.len())), from_end);
+            if of_code.is_some() {
+                self.take_code(block, code, taken);
+            } else {
+                self.keep_candidates(block, taken);
+                self.push_checked();
+            }
+            rows = (2 * rows).min(CHUNK_ROWS_MAX);
         }
+    }
+
+    /// The code that comes first among some rows of a block, given in ascending order.
+    fn first_code(&self, block: u32, listed: &[u16]) -> Option<u32> {
+        let first = if self.column.order().descending {
+            listed.last()
+        } else {
+            listed.first()
+        };
+        Some(self.column.code(Row::of(block, *first?)))
+    }
+
+    /// The number of rows with the first code of a list; `None` if they are few.
+    fn rows_of_first(&self, block: u32, listed: &[u16], code: u32) -> Option<usize> {
+        let from_end = self.column.order().descending;
+        let has_code = |index: usize| {
+            let index = if from_end {
+                listed.len() - 1 - index
+            } else {
+                index
+            };
+            self.column.code(Row::of(block, listed[index])) == code
+        };
+        // Codes ascend, so one look tells whether there are many.
+        if listed.len() < PROBED_MIN || !has_code(PROBED_MIN - 1) {
+            return None;
+        }
+        // Few dates have most rows of a block, so the end is near. Invariant: the first `low` rows have the code.
+        let (mut low, mut high) = (PROBED_MIN, 2 * PROBED_MIN);
+        while high < listed.len() && has_code(high) {
+            (low, high) = (high, 2 * high);
+        }
+        high = high.min(listed.len());
+        // Invariant: those from `high` on, if any, do not. Each iteration halves what is between.
+        while low < high {
+            let middle = low.midpoint(high);
+            if has_code(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Some(low)
+    }
+
+    /// Takes matches among the candidates with one code, given rows that have it, ascending.
+    fn take_code(&mut self, block: u32, code: u32, listed: &[u16]) {
+        let (mut rest, mut rows) = (listed, FIRST_CHUNK_ROWS);
+        // Invariant: the rows after those in `rest` have been taken. Each iteration shortens it.
+        while let Some(&last) = rest.last() {
+            let is_next = self.first.key(code, Row::of(block, last).0) < self.first.bound();
+            if self.may_stop() && !is_next {
+                return;
+            }
+            let (before, chunk) = rest.split_at(rest.len().saturating_sub(rows));
+            rest = before;
+            rows = (2 * rows).min(CHUNK_ROWS_MAX);
+            self.probe(block, chunk);
+            self.push_checked();
+        }
+    }
+
+    /// Lists the candidates among some rows of a code, which ascend, by descending row.
+    fn probe(&mut self, block: u32, chunk: &[u16]) {
+        if self.execution.takes_all() || !whole::ascend(chunk) {
+            return self.keep_candidates(block, chunk);
+        }
+        self.execution
+            .list_candidates_among(chunk, &mut self.offsets);
+        let rows = self.offsets.iter().rev();
+        self.rows.clear();
+        self.rows
+            .extend(rows.map(|&offset| Row::of(block, offset).0));
     }
 
     /// Lists the candidates among the rows of a chunk, in the order of their values.
@@ -252,6 +324,16 @@ impl<'e, 'a, O: Observer> ValueBlocks<'e, 'a, O> {
     }
 }
 
+/// Splits the first `n` rows in an order off a list in ascending order. Returns the others, then these.
+fn split_first(listed: &[u16], n: usize, from_end: bool) -> (&[u16], &[u16]) {
+    if from_end {
+        listed.split_at(listed.len() - n)
+    } else {
+        let (first, rest) = listed.split_at(n);
+        (rest, first)
+    }
+}
+
 /// Codes of a block that wait to be evaluated; the first ones are the greatest.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct BlockPart {
@@ -261,17 +343,29 @@ struct BlockPart {
     block: u32,
     start: u32,
     end: u32,
+    /// Whether a row has the first code, as far as is known: it is looked up only for the block that comes first.
+    is_exact: bool,
 }
 
 impl BlockPart {
-    /// `None` without codes.
-    fn new(column: ValueColumn<'_>, block: u32, codes: CodeRange) -> Option<BlockPart> {
-        let codes = column.starting_at_first_row(block, codes);
+    /// Codes of which a row may have the first; `None` without codes.
+    fn of_zone(column: ValueColumn<'_>, block: u32, codes: CodeRange) -> Option<BlockPart> {
         (!codes.is_empty()).then(|| BlockPart {
             rank: Reverse(column.order().code_rank(column.first_code(&codes))),
             block,
             start: *codes.start(),
             end: *codes.end(),
+            is_exact: false,
+        })
+    }
+
+    /// Codes without those before the first that a row has; `None` without codes.
+    fn new(column: ValueColumn<'_>, block: u32, codes: CodeRange) -> Option<BlockPart> {
+        let codes = column.starting_at_first_row(block, codes);
+        let part = BlockPart::of_zone(column, block, codes)?;
+        Some(BlockPart {
+            is_exact: true,
+            ..part
         })
     }
 }

@@ -10,8 +10,7 @@ use super::row_test::RowTest;
 use super::value_column::ValueColumn;
 use crate::encoding::row::Row;
 use crate::kernels::block::block_count;
-use crate::plan::{Clause, CodeRange, Plan, Step};
-use crate::query::Facet;
+use crate::plan::{CodeRange, Plan, Step};
 
 /// Rows that are looked up together, so that their cache misses overlap: at first as many as should have the matches.
 const BATCH_ROWS: usize = 256;
@@ -24,10 +23,9 @@ const ROWS_MIN: u64 = 64;
 /// the largest rounds, often has fewer matches than what follows.
 const TRIED_PART: u64 = 4;
 
-/// Nanoseconds of reading a row, of looking it up in a stored set, of combining a block with a stored set, of a row of the
-/// leading set, and of comparing a match with the last of the page (`benches/questions`, pages).
-const ROW_COST: f64 = 2.0;
-const LOOK_UP_COST: f64 = 3.5;
+/// Nanoseconds of reading a row, of combining a block with a stored set, of a row of the leading set, and of comparing a
+/// match with the last of the page (`benches/questions`, pages).
+const ROW_COST: f64 = 1.2;
 const BLOCK_COST: f64 = 350.0;
 const LEADING_ROW_COST: f64 = 0.4;
 const MATCH_COST: f64 = 1.5;
@@ -57,9 +55,10 @@ impl<'s, 'a> ValueWalk<'s, 'a> {
         (codes, left): (&CodeRange, usize),
     ) -> Option<ValueWalk<'s, 'a>> {
         let with_value = column.listed_rows(codes)?;
-        let in_all = column.listed_rows_in_all().unwrap_or(with_value);
-        let share = share_with_value(plan, live, in_all);
-        let budget = (block_cost(plan, live) / row_cost(plan, tests)) as u64;
+        // Parts of the filter are assumed to be independent.
+        let (share, cost) = RowTest::expected(tests);
+        let share = share * live.live_share();
+        let budget = (block_cost(plan, live) / (ROW_COST + cost)) as u64;
         let budget = budget.max(ROWS_MIN);
         // The share is a guess that words of rounds exceed by far, so a batch is tried if it is a small part.
         let expected = left as f64 / share;
@@ -147,29 +146,6 @@ impl<'s, 'a> ValueWalk<'s, 'a> {
         }
         !self.batch.is_empty()
     }
-}
-
-/// The expected share of matches among rows with a value, assuming that the parts of the filter are independent. Rounds
-/// are an exception: nearly all rows with a currency or a stage have an amount.
-fn share_with_value(plan: &Plan<'_>, live: LiveSegment<'_>, with_value: u64) -> f64 {
-    let rows = live.segment.row_count();
-    let share = |step: &Step<'_>| {
-        let of = match step.clause {
-            Clause::Facet(Facet::FundingCurrency | Facet::FundingStage, ..) => with_value.max(1),
-            _ => rows.into(),
-        };
-        (step.estimate.expected as f64 / of as f64).min(1.0)
-    };
-    plan.required.iter().map(share).product::<f64>() * live.live_share()
-}
-
-/// The expected nanoseconds of looking up a row, given the test of each required set.
-fn row_cost(plan: &Plan<'_>, tests: &[RowTest<'_>]) -> f64 {
-    let sources = plan.required.iter().map(Step::source_count);
-    let searched = sources
-        .zip(tests)
-        .filter_map(|(sources, test)| test.is_set().then_some(sources));
-    ROW_COST + searched.sum::<usize>() as f64 * LOOK_UP_COST
 }
 
 /// The expected nanoseconds of forming the candidates of all blocks and comparing their values.

@@ -55,10 +55,13 @@ pub(super) fn run<O: Observer>(
         // A snapshot has far fewer segments than a `u32` can count.
         let segment = index as u32;
         let address = |(key, row)| (key, RowAddress { segment, row });
-        found.extend(selected.matches.into_iter().map(address));
+        let is_first = found.is_empty();
+        found.extend(selected.matches().map(address));
         counters += selected.counters;
         explained(index, selected.explained);
-        found.sort_unstable_by_key(|&(key, _)| order.rank(key));
+        if !is_first {
+            found.sort_unstable_by_key(|&(key, _)| order.rank(key));
+        }
         found.truncate(wanted.max);
         let last = found.last().filter(|_| found.len() == wanted.max);
         wanted.until = last.map(|&(key, _)| key).filter(|_| strategies.early_stop);

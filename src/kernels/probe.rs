@@ -54,7 +54,10 @@ fn retain_offsets(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
             let dropped = if wanted { 0 } else { u16::MAX };
             // Offsets ascend, so their spread is the difference of the last and the first.
             let is_dense = match *list {
-                [first, .., last] => usize::from(last - first) < list.len() * ROWS_PER_OFFSET_MAX,
+                // Offsets of a damaged permutation may not ascend.
+                [first, .., last] => {
+                    usize::from(last.abs_diff(first)) < list.len() * ROWS_PER_OFFSET_MAX
+                }
                 _ => false,
             };
             while is_dense && let Some(&offsets) = list[index..].first_chunk::<LANES>() {
