@@ -65,4 +65,4 @@ pub(crate) use parallel::SplitLimits;
 #[cfg(feature = "__strategies")]
 pub use parallel::SplitLimits;
 pub(crate) use parallel::{SharedExecutor, add_each, fold, fold_into};
-pub(crate) use selection::WantedValues;
+pub(crate) use value_column::WantedValues;

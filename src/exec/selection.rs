@@ -21,14 +21,14 @@ use super::matches::MatchRuns;
 use super::observer::{Counters, Observer, Run, Strategy};
 use super::row_test::RowTest;
 use super::value_blocks::ValueBlocks;
-use super::value_column::{ValueColumn, ValueParts};
+use super::value_column::{ValueColumn, ValueParts, WantedValues};
 use super::value_walk::ValueWalk;
 use crate::Result;
 use crate::encoding::column::NO_CODE;
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::row::Row;
 use crate::plan::{CodeRange, Plan, PlanStorage, RangeStep};
-use crate::query::{IdOrder, SortKey, ValueOrder};
+use crate::query::{IdOrder, SortKey};
 use crate::signal::SignalId;
 
 /// With at most this many expected matches, all are evaluated at once.
@@ -36,18 +36,6 @@ const FEW_MATCHES: f64 = 1024.0;
 
 /// A range of values has the rows of this many times the wanted matches, which may be fewer than expected.
 const MARGIN: f64 = 1.5;
-
-/// The matches that are wanted of a segment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WantedValues {
-    pub(crate) order: ValueOrder,
-    /// Only matches after this key are wanted.
-    pub(crate) after: Option<SortKey>,
-    /// Matches after this key are not wanted.
-    pub(crate) until: Option<SortKey>,
-    /// The maximum number.
-    pub(crate) max: usize,
-}
 
 /// The first matches of a segment by value, in order.
 pub(crate) struct Selected<'a, E> {

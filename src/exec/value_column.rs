@@ -3,14 +3,25 @@
 use std::ops::Range;
 
 use super::live::LiveSegment;
-use super::selection::WantedValues;
 use crate::Result;
 use crate::encoding::row::Row;
 use crate::encoding::rows_by_code::RowsByCode;
 use crate::encoding::zone_map::OrderedColumn;
 use crate::plan::{Clause, CodeRange, Estimate, RangeColumn, Statistics};
-use crate::query::{SortField, SortValue, ValueOrder};
+use crate::query::{SortField, SortKey, SortValue, ValueOrder};
 use crate::segment::Segment;
+
+/// The matches that are wanted of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WantedValues {
+    pub(crate) order: ValueOrder,
+    /// Only matches after this key are wanted.
+    pub(crate) after: Option<SortKey>,
+    /// Matches after this key are not wanted.
+    pub(crate) until: Option<SortKey>,
+    /// The maximum number.
+    pub(crate) max: usize,
+}
 
 /// A column in an order.
 #[derive(Clone, Copy, Debug)]

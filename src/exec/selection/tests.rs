@@ -5,7 +5,7 @@ use crate::exec::observer::{Counting, Unobserved};
 use crate::exec::plain;
 use crate::fixtures::{self, Random, Records};
 use crate::plan::Strategies;
-use crate::query::{Filter, SortField};
+use crate::query::{Filter, SortField, ValueOrder};
 use crate::segment::{Deleted, Segment};
 
 /// Three blocks.
