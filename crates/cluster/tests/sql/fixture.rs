@@ -191,14 +191,18 @@ impl Nodes {
         });
         let nodes = join_all(starting).await;
         let nodes = Nodes { nodes, folder };
-        nodes.ready().await;
+        nodes.ready(setup).await;
         nodes
     }
 
-    /// Waits until every shard has a node that answers.
-    async fn ready(&self) {
+    /// Waits until every node knows of one for each shard, which also takes scans unless the only replica does not.
+    async fn ready(&self, setup: Setup) {
+        let takes_scans = setup.without_sql.is_none() || setup.replicas > 1;
+        let is_ready = |node: &SqlNode| {
+            node.node.error().is_none() && (!takes_scans || node.node.shards().is_ok())
+        };
         for _ in 0..200 {
-            if self.nodes.iter().all(|node| node.node.error().is_none()) {
+            if self.nodes.iter().all(is_ready) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
