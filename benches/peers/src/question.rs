@@ -1,6 +1,6 @@
 //! A drawn query as every engine takes it: prepared where preparing is not what is measured.
 
-use signaldex::{Query, Snapshot};
+use signaldex::{Filter, Query, Snapshot};
 use time::Date;
 
 use crate::Result;
@@ -114,7 +114,7 @@ impl Question {
                 .before
                 .map(|id| cursor_before(id, first.filter(), today)),
             facets: facet_numbers(&wanted, dictionary)?,
-            companies: company_numbers(&wanted, dictionary)?,
+            companies: company_numbers(first.filter(), snapshot, dictionary)?,
             days: wanted.dates.map(|dates| days(dates, today)),
             first,
             middle: wanted.query_from(middle_rank, statistics, today),
@@ -187,8 +187,17 @@ fn facet_numbers(wanted: &Wanted, dictionary: &Dictionary) -> Result<Vec<(usize,
     numbers.collect()
 }
 
-fn company_numbers(wanted: &Wanted, dictionary: &Dictionary) -> Result<Vec<u32>> {
-    let numbers = wanted.companies.iter().map(|slug| dictionary.company(slug));
-    let numbers: Option<Vec<u32>> = numbers.collect();
-    Ok(numbers.ok_or("a drawn company is unknown")?)
+/// The companies with signals that items of `companies` name; peers know numbers only.
+fn company_numbers(
+    filter: &Filter,
+    snapshot: &Snapshot,
+    dictionary: &Dictionary,
+) -> Result<Vec<u32>> {
+    let named = snapshot.named_companies(filter)?;
+    let companies = named.iter().flat_map(|item| &item.companies);
+    let numbers = companies.filter_map(|company| dictionary.company(&company.slug));
+    let mut numbers: Vec<u32> = numbers.collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
 }
