@@ -20,7 +20,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -91,10 +90,7 @@ def differs(now, then):
 
 
 def main():
-    if shutil.which("valgrind") is None:
-        sys.exit("valgrind is needed: apt-get install valgrind")
-    if "avx2" not in pathlib.Path("/proc/cpuinfo").read_text():
-        print("not compared: this processor has no AVX2")
+    if not check.can_compare():
         return
     now = measured(check.built("instructions"))
     if sys.argv[1:] == ["--record"]:

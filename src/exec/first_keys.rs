@@ -52,11 +52,6 @@ impl FirstKeys {
         self.wanted
     }
 
-    /// Keys from this one on are not among the first.
-    pub(super) fn bound(&self) -> u64 {
-        self.bound
-    }
-
     /// The code of the last wanted key, if there are enough.
     pub(super) fn last_code(&self) -> Option<u32> {
         (self.bound < u64::MAX).then(|| decode(self.bound, self.order).0)
@@ -64,7 +59,12 @@ impl FirstKeys {
 
     /// Whether a row with this code may be among the first.
     pub(super) fn takes(&self, code: u32) -> bool {
-        self.key(code, u32::MAX) < self.bound
+        self.takes_row(code, Row(u32::MAX))
+    }
+
+    /// Whether a row with this code may be among the first itself.
+    pub(super) fn takes_row(&self, code: u32, row: Row) -> bool {
+        self.key(code, row.0) < self.bound
     }
 
     /// Codes and rows of the first keys, in order.

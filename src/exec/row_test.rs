@@ -39,10 +39,9 @@ type Blocks<'a> = Vec<BlockRows<'a>>;
 enum LookUp<'a> {
     /// In this number of stored sets.
     Set(usize),
-    /// In the set of its block. Of many rows, finding the set of each takes longer than the look-up.
-    Blocks(Blocks<'a>),
-    /// In the set of its block of any of several postings.
-    AnyBlocks(Vec<Blocks<'a>>),
+    /// In the set of its block of any of these postings. Of many rows, finding the set of each takes longer than the
+    /// look-up.
+    Blocks(SmallVec<[Blocks<'a>; 1]>),
     /// By its code, which is one read, where a posting is searched.
     Codes(FacetColumn<'a>, SmallVec<[u32; 4]>),
     /// By the code of its company; these ascend.
@@ -111,12 +110,14 @@ impl<'a> RowTest<'a> {
     pub(super) fn retain(&self, set: &Operand<'_>, rows: &mut Vec<u32>) {
         match &self.look_up {
             LookUp::Set(_) => set.retain(rows),
-            LookUp::Blocks(blocks) => retain_where(rows, |row| is_in(blocks, row)),
-            // Every posting is looked up: a branch that is predicted wrongly takes longer.
-            LookUp::AnyBlocks(postings) => retain_where(rows, |row| {
-                let in_any = |any: bool, blocks: &Blocks<'_>| any | is_in(blocks, row);
-                postings.iter().fold(false, in_any)
-            }),
+            LookUp::Blocks(postings) => match postings.as_slice() {
+                [blocks] => retain_where(rows, |row| is_in(blocks, row)),
+                // Every posting is looked up: a branch that is predicted wrongly takes longer.
+                postings => retain_where(rows, |row| {
+                    let in_any = |any: bool, blocks: &Blocks<'_>| any | is_in(blocks, row);
+                    postings.iter().fold(false, in_any)
+                }),
+            },
             LookUp::Codes(column, codes) => match codes.as_slice() {
                 [code] => retain_where(rows, |row| column.get(Row(row)) == *code),
                 codes => retain_where(rows, |row| codes.contains(&column.get(Row(row)))),
@@ -137,16 +138,15 @@ impl<'a> LookUp<'a> {
         let blocks = |posting: &Posting<'a>| {
             let blocks = 0..block_count(segment.row_count());
             let is_bits = posting.is_bits();
-            is_bits.then(|| blocks.map(|block| posting.block(block)).collect())
+            is_bits.then(|| -> Blocks<'a> { blocks.map(|block| posting.block(block)).collect() })
         };
-        match operand {
-            Operand::One(posting) => blocks(posting).map(LookUp::Blocks),
-            Operand::Union(postings) => {
-                let all: Option<Vec<Blocks<'a>>> = postings.iter().map(blocks).collect();
-                all.map(LookUp::AnyBlocks)
-            }
-            Operand::Merged(_) | Operand::AnyPhrase(_) => None,
-        }
+        let postings = match operand {
+            Operand::One(posting) => std::slice::from_ref(posting),
+            Operand::Union(postings) => postings,
+            Operand::Merged(_) | Operand::AnyPhrase(_) => return None,
+        };
+        let all: Option<SmallVec<[Blocks<'a>; 1]>> = postings.iter().map(blocks).collect();
+        all.map(LookUp::Blocks)
     }
 
     /// By the codes of a step, if its sources have some.
@@ -187,8 +187,7 @@ impl<'a> LookUp<'a> {
     fn cost(&self) -> f64 {
         match self {
             LookUp::Set(sources) => SEARCH_COST * *sources as f64,
-            LookUp::Blocks(_) => BITS_COST,
-            LookUp::AnyBlocks(postings) => BITS_COST * postings.len() as f64,
+            LookUp::Blocks(postings) => BITS_COST * postings.len() as f64,
             LookUp::Codes(..) | LookUp::Companies(..) => CODE_COST,
         }
     }

@@ -18,6 +18,7 @@ use super::value_column::ValueColumn;
 use crate::encoding::row::Row;
 use crate::kernels::bits;
 use crate::kernels::block::block_count;
+use crate::kernels::gallop;
 use crate::kernels::retain::retain_where;
 use crate::kernels::whole;
 use crate::plan::CodeRange;
@@ -222,35 +223,13 @@ impl<'e, 'a, O: Observer> ValueBlocks<'e, 'a, O> {
 
     /// The number of rows with the first code of a list; `None` if they are few.
     fn rows_of_first(&self, block: u32, listed: &[u16], code: u32) -> Option<usize> {
-        let from_end = self.column.order().descending;
-        let has_code = |index: usize| {
-            let index = if from_end {
-                listed.len() - 1 - index
-            } else {
-                index
-            };
-            self.column.code(Row::of(block, listed[index])) == code
+        let has_code = |&offset: &u16| self.column.code(Row::of(block, offset)) == code;
+        let rows = if self.column.order().descending {
+            gallop::gallop_back(listed, has_code)
+        } else {
+            gallop::gallop(listed, has_code)
         };
-        // Codes ascend, so one look tells whether there are many.
-        if listed.len() < PROBED_MIN || !has_code(PROBED_MIN - 1) {
-            return None;
-        }
-        // Few dates have most rows of a block, so the end is near. Invariant: the first `low` rows have the code.
-        let (mut low, mut high) = (PROBED_MIN, 2 * PROBED_MIN);
-        while high < listed.len() && has_code(high) {
-            (low, high) = (high, 2 * high);
-        }
-        high = high.min(listed.len());
-        // Invariant: those from `high` on, if any, do not. Each iteration halves what is between.
-        while low < high {
-            let middle = low.midpoint(high);
-            if has_code(middle) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Some(low)
+        (rows >= PROBED_MIN).then_some(rows)
     }
 
     /// Takes matches among the candidates with one code, given rows that have it, ascending.
@@ -258,8 +237,7 @@ impl<'e, 'a, O: Observer> ValueBlocks<'e, 'a, O> {
         let (mut rest, mut rows) = (listed, FIRST_CHUNK_ROWS);
         // Invariant: the rows after those in `rest` have been taken. Each iteration shortens it.
         while let Some(&last) = rest.last() {
-            let is_next = self.first.key(code, Row::of(block, last).0) < self.first.bound();
-            if self.may_stop() && !is_next {
+            if self.may_stop() && !self.first.takes_row(code, Row::of(block, last)) {
                 return;
             }
             let (before, chunk) = rest.split_at(rest.len().saturating_sub(rows));

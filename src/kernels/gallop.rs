@@ -59,7 +59,7 @@ pub(crate) fn retain_from<T>(
 
 /// The number of values at the start that satisfy `before`. Doubling steps and then a binary search: the cost
 /// grows with the logarithm of the distance (Bentley and Yao, 1976).
-fn gallop<T>(values: &[T], before: impl Fn(&T) -> bool) -> usize {
+pub(crate) fn gallop<T>(values: &[T], before: impl Fn(&T) -> bool) -> usize {
     let mut bound = 1;
     // Invariant: the first `bound / 2` values satisfy `before`.
     while bound <= values.len() && before(&values[bound - 1]) {
@@ -71,3 +71,18 @@ fn gallop<T>(values: &[T], before: impl Fn(&T) -> bool) -> usize {
     let end = (bound - 1).min(values.len());
     start + values[start..end].partition_point(before)
 }
+
+/// The number of values at the end that satisfy `after`, as [`gallop`] counts those at the start.
+pub(crate) fn gallop_back<T>(values: &[T], after: impl Fn(&T) -> bool) -> usize {
+    let mut bound = 1;
+    // Invariant: the last `bound / 2` values satisfy `after`.
+    while bound <= values.len() && after(&values[values.len() - bound]) {
+        bound *= 2;
+    }
+    let end = values.len() - bound / 2;
+    let start = values.len() - (bound - 1).min(values.len());
+    values.len() - start - values[start..end].partition_point(|value| !after(value))
+}
+
+#[cfg(test)]
+mod tests;

@@ -25,6 +25,11 @@ pub(super) trait GrowingFeed: Send + Sync {
     /// The complete answer.
     type Answer;
 
+    /// The generation by which is judged what is new; `None` where nothing is.
+    fn known(&self) -> Option<&ClusterGeneration> {
+        None
+    }
+
     /// What is reported of which signals.
     fn asked(&self) -> (&Filter, ChangesOutput);
 
@@ -49,6 +54,11 @@ pub(super) trait GrowingFeed: Send + Sync {
 
     /// Completes it with the position after its changes, and whether there are more.
     fn finish(self, position: ClusterPosition, more: bool) -> Self::Answer;
+}
+
+/// The fingerprint of the filter that a view is narrowed by.
+pub(super) fn key_of(at: &CorpusView) -> Option<Fingerprint> {
+    at.key_filter().map(|(filter, _)| filter.fingerprint())
 }
 
 /// Changes under construction.
@@ -78,7 +88,7 @@ impl Coordinator {
             changes: 0,
             upserts: 0,
         };
-        self.follow(at, walk, (growing, None), today).await
+        self.follow(at, walk, growing, today).await
     }
 
     /// The way of the copy at a position, of the signals that a filter selects of what a view shows.
@@ -93,7 +103,7 @@ impl Coordinator {
             served.ok_or_else(|| unavailable("No generation of the corpus is loaded yet."))?;
         let lone = filter.company_slug();
         let lone = lone.map(|slug| shard_of(slug, served.shard_count()));
-        let key = at.key_filter().map(|(filter, _)| filter.fingerprint());
+        let key = key_of(at);
         let walk = self.walk(since, served, key).await?;
         Ok(walk.map(|walk| walk.only(lone).for_key(key)))
     }
@@ -158,13 +168,12 @@ impl Coordinator {
         }
     }
 
-    /// Asks shards on the way of a copy, until the answer is full or a query may take no longer. `known` is the generation by
-    /// which is judged what is new.
+    /// Asks shards on the way of a copy, until the answer is full or a query may take no longer.
     pub(super) async fn follow<F: GrowingFeed>(
         &self,
         at: &CorpusView,
         mut walk: ChangeWalk,
-        (mut growing, known): (F, Option<Arc<ClusterGeneration>>),
+        mut growing: F,
         today: Date,
     ) -> Result<Result<F::Answer, PositionError>, Unanswered> {
         let begun = Instant::now();
@@ -176,7 +185,7 @@ impl Coordinator {
                 Ok(found) => found,
                 Err(error) => return Ok(Err(error)),
             };
-            let held = match &known {
+            let held = match growing.known() {
                 Some(known) => {
                     let ids = growing.unsure(&step, &found);
                     self.held_before(at, known, walk.served(), ids).await?

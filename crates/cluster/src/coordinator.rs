@@ -12,6 +12,7 @@ use super::admission::Admission;
 use super::answer::ShardAnswer;
 use super::asking::{Asker, RowShare, unavailable};
 use super::change_walk::{ChangeWalk, position_for};
+use super::changes::key_of;
 use super::companies::CompaniesKind;
 use super::leases::{Lease, Leases};
 use super::manifest_cache::ManifestCache;
@@ -346,13 +347,11 @@ impl Corpus for Coordinator {
 
     fn position(&self, at: &CorpusView) -> Option<FeedPosition> {
         let walk = ChangeWalk::arrived(self.manifests.loaded(at.generation)?);
-        let key = at.key_filter().map(|(filter, _)| filter.fingerprint());
-        Some(FeedPosition::Cluster(walk.for_key(key).position()))
+        Some(FeedPosition::Cluster(walk.for_key(key_of(at)).position()))
     }
 
     fn position_at(&self, at: &CorpusView, position: &FeedPosition) -> FeedPosition {
-        let key = at.key_filter().map(|(filter, _)| filter.fingerprint());
-        self.position_for(at.generation, position, key)
+        self.position_for(at.generation, position, key_of(at))
     }
 
     fn whole_position(&self, position: FeedPosition) -> FeedPosition {

@@ -42,6 +42,14 @@ pub(crate) const SIGNALS: u64 = 24;
 /// Signals of a burst: more than a node renders of a page unless it has most shards.
 const BURST: usize = 36;
 
+/// The number of a variable of the environment, or the usual one.
+pub(crate) fn setting(name: &str, usual: u64) -> u64 {
+    std::env::var(name).map_or(usual, |text| {
+        let number = text.parse();
+        number.unwrap_or_else(|_| panic!("{name} is a number"))
+    })
+}
+
 /// A corpus in shards, and all generations that were published of it.
 pub(crate) struct Corpus {
     pub(crate) store: Store,

@@ -44,7 +44,6 @@ impl Coordinator {
             Ok(walk) => walk.without_removals(),
             Err(error) => return Ok(Err(error)),
         };
-        let known = self.known(&walk).await?;
         let growing = GrowingMatches {
             request,
             page: RenderedMatches {
@@ -54,9 +53,9 @@ impl Coordinator {
                 more: true,
             },
             bytes: 0,
-            known: known.clone(),
+            known: self.known(&walk).await?,
         };
-        self.follow(at, walk, (growing, known), today).await
+        self.follow(at, walk, growing, today).await
     }
 
     /// The generation by which is judged what is new. Once it is pruned, the one that the reader has.
@@ -77,9 +76,12 @@ impl Coordinator {
         served: &ClusterGeneration,
         ids: Vec<SignalId>,
     ) -> Result<BTreeSet<SignalId>, Unanswered> {
+        if ids.is_empty() {
+            return Ok(BTreeSet::new());
+        }
         let since = known.positions_changed_until(served);
         let since = since.map_err(Unanswered::Failed)?;
-        if ids.is_empty() || since.is_empty() {
+        if since.is_empty() {
             return Ok(BTreeSet::new());
         }
         let shards: Vec<u32> = since.keys().copied().collect();
@@ -167,6 +169,10 @@ impl GrowingMatches<'_> {
 
 impl GrowingFeed for GrowingMatches<'_> {
     type Answer = RenderedMatches;
+
+    fn known(&self) -> Option<&ClusterGeneration> {
+        self.known.as_deref()
+    }
 
     fn asked(&self) -> (&Filter, ChangesOutput) {
         let output = ChangesOutput::Matches(self.request.rendering);

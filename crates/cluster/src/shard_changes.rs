@@ -61,21 +61,20 @@ pub(super) fn find(
 
 /// The change that was returned last, as a feed or a saved search has it.
 fn written(changes: &Changes<'_>, change: &Change<'_>, output: &ChangesOutput) -> ShardChange {
-    let mut item = Vec::new();
-    let (signal, rendering) = match (output, change) {
+    let (signal, item) = match (output, change) {
         (ChangesOutput::Matches(rendering), Change::Upsert { item, .. }) => {
-            (Some(item.signal.id), Some((item, *rendering)))
+            let written = search_item(&item.signal, &item.company_name, *rendering);
+            (Some(item.signal.id), written)
         }
-        (ChangesOutput::Matches(_), Change::Remove { id }) => (Some(*id), None),
+        (ChangesOutput::Matches(_), Change::Remove { id }) => (Some(*id), Vec::new()),
         (ChangesOutput::Feed(rendering), _) => {
+            let mut item = Vec::new();
             write_change(&mut item, change, *rendering);
-            (None, None)
+            (None, item)
         }
-        _ => (None, None),
+        // Searches are not written as changes, and there are no other kinds of changes.
+        _ => (None, Vec::new()),
     };
-    if let Some((of, rendering)) = rendering {
-        item = search_item(&of.signal, &of.company_name, rendering);
-    }
     ShardChange {
         step: changes.position().step(),
         origin: signal.map(|signal| ChangeOrigin {

@@ -248,6 +248,18 @@ impl Served {
             .unwrap_or_else(|| panic!("{target}: no answer: {}", self.log()))
     }
 
+    /// The answer with status 200 to a request with a position; `None` while the node is behind the position.
+    pub(crate) fn get_unless_behind(&self, target: &str) -> Option<Response> {
+        let answer = self.get(target);
+        if answer.status == 400 {
+            let reason = String::from_utf8_lossy(&answer.body);
+            assert!(reason.contains("is ahead of this service"), "{reason}");
+            return None;
+        }
+        assert_eq!(answer.status, 200, "{answer:?} {}", self.log());
+        Some(answer)
+    }
+
     pub(crate) fn try_get(&self, target: &str) -> Option<Response> {
         let authorization = format!("Bearer {}", self.key);
         let headers = [("authorization", authorization.as_str())];

@@ -10,7 +10,7 @@ use signaldex::replicate::{PruneOptions, Store, prune};
 use signaldex::{Filter, Index, PositionError};
 use signaldex_server::corpus::{ChangesRequest, Corpus as _, FeedPosition};
 
-use crate::fixtures::{Corpus, Generation, Random, SIGNALS, TODAY, TestNode};
+use crate::fixtures::{Corpus, Generation, Random, SIGNALS, TODAY, TestNode, setting};
 
 /// What copies are of: everything, some of it, and the signals of one company.
 const FILTERS: [&str; 3] = ["", "q=hires", "companySlug=company-3"];
@@ -253,10 +253,7 @@ impl History {
 
 #[tokio::test]
 async fn a_copy_that_follows_is_the_corpus() {
-    let histories = std::env::var("SIGNALDEX_HISTORIES").map_or(60, |text| {
-        text.parse::<u64>()
-            .expect("SIGNALDEX_HISTORIES is a number")
-    });
+    let histories = setting("SIGNALDEX_HISTORIES", 60);
     let mut all = Seen::default();
     for seed in 0..histories {
         println!("history {seed}");

@@ -220,19 +220,16 @@ impl QuestionUnit {
 
     /// The kind of a question for changes, and what they are written as.
     fn with_output(self, output: &ChangesOutput) -> QuestionUnit {
-        let rendered = |kind: UnitKind, rendering: Rendering| QuestionUnit {
-            kind: Some(kind as i32),
-            rendering: Some(rendering_of(RowFormat::Item(rendering)) as i32),
-            ..self.clone()
+        let (kind, rendering, filters) = match output {
+            ChangesOutput::Feed(rendering) => (UnitKind::Changes, Some(*rendering), &[][..]),
+            ChangesOutput::Matches(rendering) => (UnitKind::Matches, Some(*rendering), &[][..]),
+            ChangesOutput::Searches(filters) => (UnitKind::Searches, None, &filters[..]),
         };
-        match output {
-            ChangesOutput::Feed(rendering) => rendered(UnitKind::Changes, *rendering),
-            ChangesOutput::Matches(rendering) => rendered(UnitKind::Matches, *rendering),
-            ChangesOutput::Searches(filters) => QuestionUnit {
-                kind: Some(UnitKind::Searches as i32),
-                filters: filters.iter().map(ToString::to_string).collect(),
-                ..self
-            },
+        QuestionUnit {
+            kind: Some(kind as i32),
+            rendering: rendering.map(|of| rendering_of(RowFormat::Item(of)) as i32),
+            filters: filters.iter().map(ToString::to_string).collect(),
+            ..self
         }
     }
 

@@ -13,7 +13,7 @@ use signaldex_server::corpus::{
     Corpus as _, CorpusView, FeedPosition, MatchesRequest, RenderedMatches,
 };
 
-use crate::fixtures::{Corpus, Generation, Random, SIGNALS, TODAY, TestNode};
+use crate::fixtures::{Corpus, Generation, Random, SIGNALS, TODAY, TestNode, setting};
 
 /// A saved search: its query, the filter of its key, and whether only new signals match.
 const SEARCHES: [(&str, Option<&str>, bool); 5] = [
@@ -277,10 +277,7 @@ impl History {
 
 #[tokio::test]
 async fn a_copy_that_follows_matches_is_what_a_scan_finds() {
-    let histories = std::env::var("SIGNALDEX_HISTORIES").map_or(40, |text| {
-        text.parse::<u64>()
-            .expect("SIGNALDEX_HISTORIES is a number")
-    });
+    let histories = setting("SIGNALDEX_HISTORIES", 40);
     let mut all = Seen::default();
     for seed in 0..histories {
         println!("history {seed}");

@@ -11,16 +11,11 @@ use signaldex_server::corpus::{self, Corpus as _, CorpusView, RenderedCompanies}
 use super::*;
 use crate::aggregates::tests::corpora;
 use crate::company_pages::companies_page;
-use crate::fixtures::{Corpus, Random, TODAY, TestNode};
+use crate::fixtures::{Corpus, Random, TODAY, TestNode, setting};
 use crate::question::ShardRequest;
 
 /// Queries in the ordinary run.
 const QUERIES: u64 = 120;
-
-fn queries() -> u64 {
-    let given = std::env::var("SIGNALDEX_QUERIES").ok();
-    given.map_or(QUERIES, |given| given.parse().expect("a number"))
-}
 
 fn condition(random: &mut Random) -> String {
     let filter = random.word(&["", "q=raises", "categories=funding", "days=90", "q=nothing"]);
@@ -117,7 +112,7 @@ async fn a_node_answers_as_one_index_does() {
         let (mut corpus, whole): (Corpus, Index) = corpora(shards, shards.into());
         let (node, mut random) = (node_of(&mut corpus).await, Random::new(31));
         let (at, whole) = (node.members.view(), whole.snapshot());
-        for _ in 0..queries() {
+        for _ in 0..setting("SIGNALDEX_QUERIES", QUERIES) {
             compare(&node, &at, &whole, random_query(&mut random)).await;
         }
     }
@@ -155,7 +150,7 @@ fn pages_of_two_nodes_are_those_of_one_index() {
         let keys: Result<Vec<_>> = keys.collect();
         rendered(&question, wanted, &asked, &keys.expect("keys")).expect("a whole shard")
     };
-    for _ in 0..queries() {
+    for _ in 0..setting("SIGNALDEX_QUERIES", QUERIES) {
         let query = random_query(&mut random);
         let wanted = CompaniesQuestion {
             kind: CompaniesKind::Items,

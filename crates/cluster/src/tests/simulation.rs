@@ -40,7 +40,7 @@ const FAULT_TIME_MAX: u64 = 6_000;
 /// Questions to each node in the end.
 const LAST_QUESTIONS: usize = 8;
 
-/// What happens when no fault does: generations are published and a node joins, in these of so many steps, which pause.
+/// Steps without faults, with pauses between; in some of them generations are published, and in one a node joins.
 const CALM_STEPS: usize = 70;
 const CALM_PAUSE: Duration = Duration::from_millis(100);
 const CALM_PUBLISHES: [usize; 2] = [8, 30];
@@ -75,15 +75,18 @@ enum Fault {
 }
 
 impl Simulation {
-    fn new(seed: u64) -> Simulation {
-        let shards = [1, 3, 7][(seed % 3) as usize];
-        let mut simulation = Simulation {
+    fn without_nodes(seed: u64, shards: u32) -> Simulation {
+        Simulation {
             world: World::new(seed, shards),
             random: Random::new(seed),
             machines: Vec::new(),
             left: Vec::new(),
             incarnation: 0,
-        };
+        }
+    }
+
+    fn new(seed: u64) -> Simulation {
+        let mut simulation = Simulation::without_nodes(seed, [1, 3, 7][(seed % 3) as usize]);
         let nodes = 2 + simulation.random.below(3);
         let replicas = 1 + usize::from(simulation.random.chance(75));
         let forget_after = Duration::from_secs([4, 900][simulation.random.below(2_usize)]);
@@ -340,13 +343,7 @@ pub(super) struct QuietCluster(Simulation);
 impl QuietCluster {
     /// Nodes with two replicas of each shard of a published corpus.
     pub(super) async fn start(seed: u64, nodes: usize, shards: u32) -> QuietCluster {
-        let mut simulation = Simulation {
-            world: World::new(seed, shards),
-            random: Random::new(seed),
-            machines: Vec::new(),
-            left: Vec::new(),
-            incarnation: 0,
-        };
+        let mut simulation = Simulation::without_nodes(seed, shards);
         for node in 0..nodes {
             simulation.add_machine(2, Duration::from_secs(900));
             simulation.start(node);

@@ -233,7 +233,7 @@ impl Statements {
         }
     }
 
-    /// The tables over what the service serves now, and that.
+    /// The corpus that the service serves now, with the tables over it.
     fn database(&self) -> Result<(Database, SqlCorpus), SqlError> {
         let state = &*self.0;
         let (corpus, today) = (state.host.corpus()?, state.host.today());
