@@ -187,15 +187,19 @@ fn facet_numbers(wanted: &Wanted, dictionary: &Dictionary) -> Result<Vec<(usize,
     numbers.collect()
 }
 
-/// The companies with signals that items of `companies` name; peers know numbers only.
+/// The companies of which a signal has one. Peers know only their numbers, not the names that items of `companies` may be.
 fn company_numbers(
     filter: &Filter,
     snapshot: &Snapshot,
     dictionary: &Dictionary,
 ) -> Result<Vec<u32>> {
     let named = snapshot.named_companies(filter)?;
-    let companies = named.iter().flat_map(|item| &item.companies);
-    let numbers = companies.filter_map(|company| dictionary.company(&company.slug));
+    let named = named.iter().flat_map(|item| &item.companies);
+    let slugs = named.map(|company| company.slug.as_str());
+    // A company without signals has no number.
+    let numbers = slugs
+        .chain(filter.company_slug())
+        .filter_map(|slug| dictionary.company(slug));
     let mut numbers: Vec<u32> = numbers.collect();
     numbers.sort_unstable();
     numbers.dedup();
