@@ -5,9 +5,9 @@
 //! For each class of queries: pages with their records, counts and facets of a snapshot that is narrowed by a facet's most
 //! frequent value, over those of the whole snapshot under that filter as well. Classes that have such a filter themselves
 //! take the other facets. Shows geometric means of the quotients and how much longer the mean answer takes, how long the
-//! first use of a filter takes, which finds its signals and their companies, beside counting these companies and the longest
-//! count of any query, and the record to write as `benches/results/key-filters.json`. `benches/corpus` says over
-//! which corpus.
+//! first use of a filter takes, which finds its signals, and the first count of their companies after it, beside counting
+//! these companies for a key without a filter and the longest count of any query, and the record to write as
+//! `benches/results/key-filters.json`. `benches/corpus` says over which corpus.
 
 #[path = "classes/mod.rs"]
 #[allow(dead_code, reason = "not all of the classes is used here")]
@@ -101,8 +101,11 @@ fn main() -> Result<()> {
             format!("[\"{}\", \"{}\"]", class.name, cells.join("\", \"")),
         ));
     }
+    // Nothing is kept, so each use is a first one.
+    index.keep_narrowed_bytes(0);
     let first = [
         first_use(&index, &keys),
+        first_count_of_companies(&index, &keys),
         counting_companies(&snapshot, &keys),
     ];
     print_record(&rows, first, longest_count);
@@ -214,13 +217,29 @@ impl Mean {
 
 /// How long the first use of a filter takes, in milliseconds.
 fn first_use(index: &signaldex::Index, keys: &[Key]) -> f64 {
-    // Nothing is kept, so each use is a first one.
-    index.keep_narrowed_bytes(0);
     let snapshot = index.snapshot();
     let uses = keys.iter().map(|key| {
         fastest(|| drop(black_box(snapshot.narrowed(&key.filter, sample::AS_OF)).expect(WHOLE)))
     });
     uses.fold(0.0, f64::max)
+}
+
+/// How long the first count of all companies that a key sees takes, in milliseconds.
+fn first_count_of_companies(index: &signaldex::Index, keys: &[Key]) -> f64 {
+    let (snapshot, all) = (index.snapshot(), CompanyQuery::from_query_string(""));
+    let all = all.expect("a query");
+    let time = |key: &Key| {
+        let narrowed = snapshot.narrowed(&key.filter, sample::AS_OF).expect(WHOLE);
+        let started = Instant::now();
+        let count = narrowed.count_companies(all.filter(), sample::AS_OF);
+        black_box(count.expect(WHOLE));
+        started.elapsed().as_secs_f64() * 1e3
+    };
+    let fastest = |key| {
+        let times = (0..FIRST_USES).map(|_| time(key));
+        times.fold(f64::INFINITY, f64::min)
+    };
+    keys.iter().map(fastest).fold(0.0, f64::max)
 }
 
 /// How long it takes to count the companies with a signal that a key sees, in milliseconds.
@@ -249,7 +268,7 @@ fn fastest(call: impl Fn()) -> f64 {
 /// The values and the table of the record.
 fn print_record(
     rows: &[(Means, String)],
-    [first_use, count_companies]: [f64; 2],
+    [first_use, first_companies, count_companies]: [f64; 3],
     longest_count: f64,
 ) {
     let most = |task: usize, of: fn(&Mean) -> f64| {
@@ -264,6 +283,7 @@ fn print_record(
     }
     let longest_count = longest_count / 1e3;
     println!("  \"first-use\": \"{first_use:.2} ms\",");
+    println!("  \"first-companies\": \"{first_companies:.2} ms\",");
     println!("  \"count-companies\": \"{count_companies:.2} ms\",");
     println!("  \"longest-count\": \"{longest_count:.1} ms\"\n}},");
     let rows: Vec<&str> = rows.iter().map(|(_, row)| row.as_str()).collect();

@@ -74,6 +74,26 @@ impl<'a> LiveSegment<'a> {
     /// The live company with a slug, by number.
     pub(crate) fn company_by_slug(self, slug: &str) -> Result<Option<CompanyNumber>> {
         let company = self.segment.company_keys()?.by_slug(slug);
-        Ok(company.filter(|&company| !self.deleted.contains_company(company)))
+        match company {
+            Some(company) if self.is_live(company)? => Ok(Some(company)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a company is live.
+    pub(crate) fn is_live(self, company: CompanyNumber) -> Result<bool> {
+        let is_deleted = self.deleted.contains_company(company, self.segment)?;
+        Ok(!is_deleted)
+    }
+
+    /// Keeps the live ones of some companies.
+    pub(crate) fn live_companies(self, found: Vec<CompanyNumber>) -> Result<Vec<CompanyNumber>> {
+        let mut live = Vec::with_capacity(found.len());
+        for company in found {
+            if self.is_live(company)? {
+                live.push(company);
+            }
+        }
+        Ok(live)
     }
 }

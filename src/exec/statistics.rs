@@ -9,7 +9,6 @@ use super::live::LiveSegment;
 use crate::Result;
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
-use crate::encoding::row::CompanyNumber;
 use crate::encoding::zone_map::Overlap;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::plan::{
@@ -106,7 +105,6 @@ impl Statistics for LiveSegment<'_> {
     fn companies(&self, references: &[CompanyReference]) -> Result<Vec<SourceStatistics>> {
         let keys = self.segment.company_keys()?;
         let mut found = Vec::with_capacity(2 * references.len());
-        let is_live = |&company: &CompanyNumber| !self.deleted.contains_company(company);
         // Of many texts one look-up tells all that they mean.
         let are_keys = |wanted: bool| {
             let references = references.iter();
@@ -127,7 +125,7 @@ impl Statistics for LiveSegment<'_> {
         for reference in have_form(true) {
             self.segment.find_companies(&reference.name, &mut found)?;
         }
-        found.retain(is_live);
+        let mut found = self.live_companies(found)?;
         found.sort_unstable();
         // A company may have been found by its slug and by its name.
         found.dedup();

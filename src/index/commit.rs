@@ -286,7 +286,7 @@ impl Committer {
             .write(
                 FileKind::Deleted,
                 &mut state.manifest.next_file,
-                &deleted.encode(),
+                &deleted.encode(&live.segment)?,
             )
             .map_err(|error| Self::fail_on_io(state, error))?;
         let live = SegmentHandle {

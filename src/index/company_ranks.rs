@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
+use roaring::RoaringBitmap;
 use smallvec::SmallVec;
 
 use super::live::SegmentHandle;
@@ -78,7 +79,7 @@ impl CompanyRanks {
     /// company, and 4 per company of each segment.
     pub(super) fn of(segments: &[SegmentHandle]) -> Result<CompanyRanks> {
         if let [only] = segments
-            && only.deleted.companies().is_empty()
+            && only.deleted_companies()?.is_empty()
         {
             only.segment.company_keys()?;
             let len = only.segment.company_count();
@@ -221,6 +222,7 @@ impl CompanyRanks {
 /// Slugs of several segments, merged in ascending order.
 struct SlugMerge<'s> {
     segments: &'s [SegmentHandle],
+    deleted: Vec<&'s RoaringBitmap>,
     keys: Vec<&'s CompanyKeys<'s>>,
     /// The next slug of each segment.
     slugs: Vec<Option<&'s str>>,
@@ -245,6 +247,7 @@ impl<'s> SlugMerge<'s> {
             records: Vec::new(),
             next: vec![0; segments.len()],
             segments,
+            deleted: deleted_of(segments)?,
             keys,
         })
     }
@@ -256,10 +259,11 @@ impl<'s> SlugMerge<'s> {
             .filter(|&segment| self.slugs[segment] == Some(slug))
             .collect();
         // The newest segment in which it is not deleted has the current record.
-        let live = having.iter().rev().copied().find(|&segment| {
-            let company = CompanyNumber(self.next[segment]);
-            !self.segments[segment].deleted.contains_company(company)
-        });
+        let live = having
+            .iter()
+            .rev()
+            .copied()
+            .find(|&segment| !self.deleted[segment].contains(self.next[segment]));
         if let Some(segment) = live {
             let company = CompanyNumber(self.next[segment]);
             self.records.push((segment as u32, company));
@@ -276,6 +280,14 @@ impl<'s> SlugMerge<'s> {
     }
 }
 
+/// The deleted companies of each segment.
+fn deleted_of(segments: &[SegmentHandle]) -> Result<Vec<&RoaringBitmap>> {
+    segments
+        .iter()
+        .map(SegmentHandle::deleted_companies)
+        .collect()
+}
+
 /// The slug of a company of a segment with `count` companies, if there is one.
 fn slug_of<'a>(keys: &CompanyKeys<'a>, company: u32, count: u32) -> Option<&'a str> {
     (company < count).then(|| keys.slug(CompanyNumber(company)))
@@ -284,6 +296,7 @@ fn slug_of<'a>(keys: &CompanyKeys<'a>, company: u32, count: u32) -> Option<&'a s
 /// Ranks that follow from earlier ones.
 struct RankUpdate<'s> {
     segments: &'s [SegmentHandle],
+    deleted: Vec<&'s RoaringBitmap>,
     keys: Vec<&'s CompanyKeys<'s>>,
     /// By earlier number: the current record among the kept segments, then among all; [`NO_RECORD`] if there is none.
     records: Vec<RankedRecord>,
@@ -304,13 +317,14 @@ impl<'s> RankUpdate<'s> {
     ) -> Result<Option<RankUpdate<'s>>> {
         let keys = segments.iter().map(|live| live.segment.company_keys());
         let keys: Vec<&CompanyKeys<'_>> = keys.collect::<Result<_>>()?;
+        let all_deleted = deleted_of(segments)?;
         let mut records = vec![NO_RECORD; earlier.len as usize];
         for (index, (handle, known)) in (0..).zip(segments.iter().zip(kept)) {
             let Some(known) = known else { continue };
-            let deleted = &handle.deleted;
-            let has_deleted = !deleted.companies().is_empty();
+            let deleted = all_deleted[index as usize];
+            let has_deleted = !deleted.is_empty();
             for company in handle.segment.companies() {
-                if has_deleted && deleted.contains_company(company) {
+                if has_deleted && deleted.contains(company.0) {
                     continue;
                 }
                 let Some(number) = known.number(company) else {
@@ -324,6 +338,7 @@ impl<'s> RankUpdate<'s> {
         let live = numbers.filter(|&number| records[number as usize] != NO_RECORD);
         Ok(Some(RankUpdate {
             segments,
+            deleted: all_deleted,
             keys,
             live: live.collect(),
             records,
@@ -353,7 +368,7 @@ impl<'s> RankUpdate<'s> {
                 .live
                 .binary_search_by(|&number| self.slug(number).cmp(slug));
             let record = (index as u32, company);
-            let is_live = !handle.deleted.contains_company(company);
+            let is_live = !self.deleted[index].contains(company.0);
             self.numbers[index].push(found.map_or(NO_NUMBER, |at| self.live[at]));
             match found {
                 Ok(at) if is_live => {

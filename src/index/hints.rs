@@ -167,8 +167,7 @@ impl KnownItems for KnownBySnapshot<'_> {
             let key = [reference.name.key()].into_iter();
             let keys = handle.segment.company_keys()?;
             keys.by_names(key, &mut found, 0);
-            found.retain(|&company| !handle.deleted.contains_company(company));
-            for company in found {
+            for company in handle.live().live_companies(found)? {
                 names.insert(handle.segment.company_name(company)?);
             }
         }

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use roaring::RoaringBitmap;
+
 use super::mapped_file::MappedFile;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::exec::LiveSegment;
@@ -76,6 +78,14 @@ impl SegmentHandle {
     pub(crate) fn has(&self, row: Row, id: SignalId) -> Result<bool> {
         let is_of = self.segment.is_of(row, id)?;
         Ok(is_of && !(self.deleted.is_some() && self.deleted.contains(row)))
+    }
+
+    /// The companies that are deleted.
+    ///
+    /// # Errors
+    /// As [`Deleted::companies`].
+    pub(super) fn deleted_companies(&self) -> Result<&RoaringBitmap> {
+        self.deleted.companies(&self.segment)
     }
 
     /// The deletions that are stored.

@@ -282,12 +282,14 @@ pub(super) struct MergeInput<'a> {
 }
 
 impl<'a> MergeInput<'a> {
-    fn companies(self) -> impl Iterator<Item = CompanyNumber> + 'a {
-        let companies = self.live.segment.companies();
-        companies.filter(move |&company| {
-            !self.live.deleted.contains_company(company)
-                && !self.removed.companies.contains(company.0)
-        })
+    fn companies(self) -> Result<impl Iterator<Item = CompanyNumber> + 'a> {
+        let (companies, deleted) = (
+            self.live.segment.companies(),
+            self.live.deleted_companies()?,
+        );
+        Ok(companies.filter(move |&company| {
+            !deleted.contains(company.0) && !self.removed.companies.contains(company.0)
+        }))
     }
 
     fn rows(self) -> impl Iterator<Item = Row> + 'a {
@@ -312,7 +314,7 @@ pub(super) fn copy(
     // All companies before the first signal, because a signal needs its company.
     for (input, source) in &mut sources {
         // A later segment's record of a company replaces an earlier one's.
-        for company in input.companies() {
+        for company in input.companies()? {
             output.builder.copy_company(source, company)?;
         }
     }
@@ -356,7 +358,7 @@ fn deleted_since(
             let id = input.segment.id(Row(row))?;
             rows.extend(merged.segment.row(id)?.map(|row| row.0));
         }
-        for company in current.deleted.companies() - input.deleted.companies() {
+        for company in current.deleted_companies()? - input.deleted_companies()? {
             let slug = input.segment.company_keys()?.slug(CompanyNumber(company));
             let company = merged.segment.company_keys()?.by_slug(slug);
             companies.extend(company.map(|company| company.0));

@@ -16,11 +16,10 @@ use super::narrowings::{KnownDeletions, NarrowedSnapshot, NarrowingKey};
 use super::snapshot::Snapshot;
 use crate::Result;
 use crate::digest::Digest;
-use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::row_bits::RowBits;
 use crate::plan::{Cost, cost};
 use crate::query::{Filter, KeyFilter};
-use crate::segment::{Deleted, Segment};
+use crate::segment::Deleted;
 
 /// How many times as much a row costs here as one of the comparisons that [`cost::of_rows`] counts.
 const PASS_COST: Cost = 4;
@@ -51,9 +50,9 @@ impl Snapshot {
     /// # Errors
     /// A part of a file that the filter needs is damaged.
     ///
-    /// Cost: at first that of a count for each filter and exception, and some nanoseconds per signal that is seen; then a
-    /// look-up. What is hidden of a segment is kept, within [a budget](Index::keep_narrowed_bytes), until the segment is
-    /// merged.
+    /// Cost: at first that of a count for each filter and exception; then a look-up. The first question that counts
+    /// companies takes some nanoseconds per signal that is seen. What is hidden of a segment is kept, within
+    /// [a budget](Index::keep_narrowed_bytes), until the segment is merged.
     ///
     /// [`Position`]: crate::Position
     pub fn narrowed(&self, filter: &KeyFilter, today: Date) -> Result<Arc<Snapshot>> {
@@ -146,11 +145,11 @@ fn narrow(
             let mut visible = narrowed.row_bits(row_count);
             visible.invert();
             visible.subtract(&handle.deleted.row_bits(row_count));
-            Arc::new(showing(&handle.segment, visible)?)
+            Arc::new(Deleted::showing(visible))
         }
         _ => {
             let visible = visible_rows(snapshot, handle, filter, today)?;
-            Arc::new(showing(&handle.segment, visible)?)
+            Arc::new(Deleted::showing(visible))
         }
     };
     Ok(SegmentHandle {
@@ -200,26 +199,11 @@ fn visible_rows(
         visible.invert();
     }
     add_matches(filter.filters(), &mut visible)?;
-    // An exception wins over every filter, so the order of filters does not matter.
-    let mut excepted = RowBits::none(row_count);
-    add_matches(filter.exceptions(), &mut excepted)?;
-    visible.subtract(&excepted);
+    if !filter.exceptions().is_empty() {
+        // An exception wins over every filter, so the order of filters does not matter.
+        let mut excepted = RowBits::none(row_count);
+        add_matches(filter.exceptions(), &mut excepted)?;
+        visible.subtract(&excepted);
+    }
     Ok(visible)
-}
-
-/// The deletions of a segment of which some rows are visible, and the companies without any of these.
-///
-/// Where a company has rows, the segment has its current record, so those of one segment decide for it.
-fn showing(segment: &Segment, visible: RowBits) -> Result<Deleted> {
-    let companies = segment.company_column()?;
-    let mut has_row = vec![false; segment.company_count() as usize];
-    visible.for_each_block(|block, offsets| {
-        for &offset in offsets {
-            let company = companies.get(Row::of(block, offset));
-            has_row[CompanyNumber::of_code(company).index()] = true;
-        }
-    });
-    let without = (0..).zip(&has_row).filter(|&(_, &has_row)| !has_row);
-    let without = without.map(|(company, _)| company).collect();
-    Ok(Deleted::showing(visible, without))
 }

@@ -213,6 +213,6 @@ impl KnownDeletions {
 /// The bytes that a narrowed snapshot keeps.
 fn bytes_of(narrowed: &impl NarrowedSnapshot) -> u64 {
     let segments = narrowed.segments().iter();
-    let bytes = segments.map(|handle| ENTRY_BYTES + handle.deleted.memory_bytes());
+    let bytes = segments.map(|handle| ENTRY_BYTES + handle.deleted.memory_bytes(&handle.segment));
     bytes.sum()
 }

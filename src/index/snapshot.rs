@@ -194,18 +194,24 @@ impl Snapshot {
         &self,
     ) -> Result<impl Iterator<Item = (&SegmentHandle, CompanyNumber)> + '_> {
         let segments = self.segments.iter();
-        let keys = segments.map(|live| Ok((live, live.segment.company_keys()?)));
+        let keys = segments.map(|live| {
+            Ok((
+                live,
+                live.segment.company_keys()?,
+                live.deleted_companies()?,
+            ))
+        });
         let keys: Arc<[_]> = keys.collect::<Result<_>>()?;
         Ok((0..keys.len()).flat_map(move |index| {
-            let (all, (live, own)) = (Arc::clone(&keys), keys[index]);
+            let (all, (live, own, deleted)) = (Arc::clone(&keys), keys[index]);
             let is_live = move |&company: &CompanyNumber| {
                 let slug = own.slug(company);
                 // The newest segment that has a company decides.
                 let mut newer = all[index + 1..].iter();
-                !live.deleted.contains_company(company)
-                    && newer.all(|(newer, keys)| {
+                !deleted.contains(company.0)
+                    && newer.all(|(_, keys, deleted)| {
                         let company = keys.by_slug(slug);
-                        company.is_none_or(|company| newer.deleted.contains_company(company))
+                        company.is_none_or(|company| deleted.contains(company.0))
                     })
             };
             let companies = live.segment.companies().filter(is_live);

@@ -28,22 +28,22 @@ const BITS_MIN: u64 = 64;
 /// Of this many rows, at most one is listed as one that a key sees.
 const LISTED_SHARE_MIN: u64 = 16;
 
-/// Deleted rows as a posting.
+/// Deleted rows, as a posting for executions and as a bitmap.
 #[derive(Debug)]
 enum DeletedRows {
-    Listed(PostingSections),
-    Bits(Vec<BlockBits>),
+    Listed(PostingSections, RoaringBitmap),
+    /// With the bitmap computed on demand where a key's filter hides rows.
+    Bits(Vec<BlockBits>, OnceLock<RoaringBitmap>),
 }
 
 /// The rows and companies of a segment that are deleted, or replaced in a later segment.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Deleted {
-    rows: RoaringBitmap,
+    rows: DeletedRows,
     /// How many these are: a plan asks several times.
     row_count: u64,
-    companies: RoaringBitmap,
-    /// The same rows as a posting, for executions.
-    shape: DeletedRows,
+    /// Computed on demand where a key's filter hides rows: the companies without any other row.
+    companies: OnceLock<RoaringBitmap>,
     /// All other rows, if they are few and a key's filter is why.
     live: Option<Vec<u32>>,
     /// The tally of the rows, computed on demand; `None` if there are too many.
@@ -61,31 +61,20 @@ impl Deleted {
     /// Creates the deletions of a segment with `row_count` rows.
     pub(crate) fn new(rows: RoaringBitmap, companies: RoaringBitmap, row_count: u32) -> Deleted {
         Deleted {
-            shape: DeletedRows::of(&rows, row_count),
-            ..Deleted::of(rows, companies)
-        }
-    }
-
-    /// Rows and companies, still without the rows as a posting.
-    fn of(rows: RoaringBitmap, companies: RoaringBitmap) -> Deleted {
-        Deleted {
             row_count: rows.len(),
-            rows,
-            companies,
-            shape: DeletedRows::default(),
-            live: None,
-            tally: OnceLock::new(),
-            by_day: OnceLock::new(),
-            visible_values: None,
+            rows: DeletedRows::of(rows, row_count),
+            companies: OnceLock::from(companies),
+            ..Deleted::default()
         }
     }
 
-    /// The deletions of a segment of which a key sees some rows and companies. Where it sees few rows, they are listed.
-    pub(crate) fn showing(visible: RowBits, companies: RoaringBitmap) -> Deleted {
-        let row_count = visible.row_count();
-        let is_listed = visible.len() * LISTED_SHARE_MIN <= u64::from(row_count);
+    /// The deletions of a segment of which a key sees some rows, and the companies of these. Where it sees few rows, they
+    /// are listed.
+    pub(crate) fn showing(visible: RowBits) -> Deleted {
+        let (row_count, seen) = (visible.row_count(), visible.len());
+        let is_listed = seen * LISTED_SHARE_MIN <= u64::from(row_count);
         let live = is_listed.then(|| {
-            let mut rows = Vec::new();
+            let mut rows = Vec::with_capacity(seen as usize);
             visible.for_each_block(|block, offsets| {
                 rows.extend(offsets.iter().map(|&offset| Row::of(block, offset).0));
             });
@@ -93,12 +82,13 @@ impl Deleted {
         });
         let mut hidden = visible;
         hidden.invert();
-        let rows = bitmap(hidden.blocks());
         Deleted {
-            shape: DeletedRows::of_bits(hidden, &rows),
+            row_count: u64::from(row_count) - seen,
+            rows: DeletedRows::of_bits(hidden),
+            companies: OnceLock::new(),
             live,
             visible_values: Some(OnceLock::new()),
-            ..Deleted::of(rows, companies)
+            ..Deleted::default()
         }
     }
 
@@ -118,10 +108,10 @@ impl Deleted {
         companies: &RoaringBitmap,
         segment: &Segment,
     ) -> Result<Deleted> {
-        let (rows, companies) = (&self.rows | rows, &self.companies | companies);
+        let (rows, companies) = (self.rows() | rows, self.companies(segment)? | companies);
         let deleted = Deleted::new(rows, companies, segment.row_count());
         if let Some(Some(tally)) = self.tally.get() {
-            let tally = tally.clone().with(segment, &deleted.rows, &self.rows)?;
+            let tally = tally.clone().with(segment, deleted.rows(), self.rows())?;
             deleted.tally.get_or_init(|| tally);
         }
         Ok(deleted)
@@ -149,32 +139,43 @@ impl Deleted {
     }
 
     /// The bytes of the file.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let rows = self.rows.serialized_size();
-        let mut bytes = Vec::with_capacity(8 + rows + self.companies.serialized_size());
-        bytes.extend_from_slice(&(rows as u64).to_le_bytes());
-        for bitmap in [&self.rows, &self.companies] {
+    ///
+    /// # Errors
+    /// As [`companies`](Self::companies).
+    pub(crate) fn encode(&self, segment: &Segment) -> Result<Vec<u8>> {
+        let (rows, companies) = (self.rows(), self.companies(segment)?);
+        let length = rows.serialized_size();
+        let mut bytes = Vec::with_capacity(8 + length + companies.serialized_size());
+        bytes.extend_from_slice(&(length as u64).to_le_bytes());
+        for bitmap in [rows, companies] {
             bitmap
                 .serialize_into(&mut bytes)
                 .expect("memory can be written to");
         }
-        bytes
+        Ok(bytes)
     }
 
     /// Whether there are deletions.
     pub(crate) fn is_some(&self) -> bool {
-        !self.rows.is_empty() || !self.companies.is_empty()
+        self.row_count > 0 || self.companies.get().is_some_and(|it| !it.is_empty())
     }
 
-    /// Bytes in memory, but for a tally.
-    pub(crate) fn memory_bytes(&self) -> u64 {
-        let shape = match &self.shape {
-            DeletedRows::Listed(_) => 4 * self.rows.len(),
-            DeletedRows::Bits(bitsets) => std::mem::size_of_val(bitsets.as_slice()) as u64,
+    /// Bytes in memory, but for a tally: at most, where bitmaps are still to be computed.
+    pub(crate) fn memory_bytes(&self, segment: &Segment) -> u64 {
+        let rows = match &self.rows {
+            DeletedRows::Listed(_, rows) => 4 * rows.len() + rows.serialized_size() as u64,
+            DeletedRows::Bits(bitsets, rows) => {
+                let bits = size_of_val(bitsets.as_slice()) as u64;
+                bits + rows
+                    .get()
+                    .map_or(bits, |rows| rows.serialized_size() as u64)
+            }
         };
-        let bitmaps = self.rows.serialized_size() + self.companies.serialized_size();
+        let most = u64::from(segment.company_count()) / 8;
+        let companies = self.companies.get();
+        let companies = companies.map_or(most, |companies| companies.serialized_size() as u64);
         let live = self.live.as_ref().map_or(0, Vec::len);
-        bitmaps as u64 + shape + 4 * live as u64
+        rows + companies + 4 * live as u64
     }
 
     /// The number of rows.
@@ -184,34 +185,52 @@ impl Deleted {
 
     /// Whether a row is deleted.
     pub(crate) fn contains(&self, row: Row) -> bool {
-        !self.rows.is_empty() && self.rows.contains(row.0)
+        match &self.rows {
+            DeletedRows::Listed(_, rows) => rows.contains(row.0),
+            DeletedRows::Bits(bitsets, _) => Posting::Dense(bitsets).contains(row),
+        }
     }
 
-    /// Whether a company is deleted.
-    pub(crate) fn contains_company(&self, company: CompanyNumber) -> bool {
-        self.companies.contains(company.0)
+    /// Whether a company is deleted. Cost: where a key's filter hides rows, a look-up of the company's rows up to the first
+    /// other one, until [`companies`](Self::companies) have been computed.
+    ///
+    /// # Errors
+    /// The rows of companies are damaged.
+    pub(crate) fn contains_company(
+        &self,
+        company: CompanyNumber,
+        segment: &Segment,
+    ) -> Result<bool> {
+        if let Some(companies) = self.companies.get() {
+            return Ok(companies.contains(company.0));
+        }
+        let rows = segment.company_rows(company)?;
+        Ok(rows.iter().all(|&row| self.contains(row)))
     }
 
     /// The rows as a posting, if there are any.
     pub(crate) fn posting(&self) -> Option<Posting<'_>> {
-        let posting = || match &self.shape {
-            DeletedRows::Listed(sections) => sections.view().get(PostingId(0)),
-            DeletedRows::Bits(bitsets) => Posting::Dense(bitsets),
+        let posting = || match &self.rows {
+            DeletedRows::Listed(sections, _) => sections.view().get(PostingId(0)),
+            DeletedRows::Bits(bitsets, _) => Posting::Dense(bitsets),
         };
-        (!self.rows.is_empty()).then(posting)
+        (self.row_count > 0).then(posting)
     }
 
     /// The rows, of a segment with `row_count` rows, as bits.
     pub(crate) fn row_bits(&self, row_count: u32) -> RowBits {
-        match &self.shape {
-            DeletedRows::Bits(bitsets) => RowBits::of_blocks(bitsets.clone(), row_count),
-            DeletedRows::Listed(_) => RowBits::of(self.rows.iter().map(Row), row_count),
+        match &self.rows {
+            DeletedRows::Bits(bitsets, _) => RowBits::of_blocks(bitsets.clone(), row_count),
+            DeletedRows::Listed(_, rows) => RowBits::of(rows.iter().map(Row), row_count),
         }
     }
 
     /// The rows.
     pub(crate) fn rows(&self) -> &RoaringBitmap {
-        &self.rows
+        match &self.rows {
+            DeletedRows::Listed(_, rows) => rows,
+            DeletedRows::Bits(bitsets, rows) => rows.get_or_init(|| bitmap(bitsets)),
+        }
     }
 
     /// The number of deleted rows of each posting, unless there are too many rows. Cost: computed once, at about a
@@ -223,7 +242,7 @@ impl Deleted {
         if let Some(known) = self.tally.get() {
             return Ok(known.as_ref());
         }
-        let tally = DeletedTally::of(segment, &self.rows)?;
+        let tally = DeletedTally::of(segment, self.rows())?;
         // Another thread may have computed the same tally meanwhile.
         Ok(self.tally.get_or_init(|| tally).as_ref())
     }
@@ -236,7 +255,7 @@ impl Deleted {
         let (column, days) = (segment.day_column()?.column, segment.days()?.len());
         Ok(self.by_day.get_or_init(|| {
             let mut rows = vec![0; days + 1];
-            for row in &self.rows {
+            for row in self.rows() {
                 rows[column.get(Row(row)) as usize] += 1;
             }
             rows.into()
@@ -248,34 +267,80 @@ impl Deleted {
         self.visible_values.as_ref()
     }
 
-    /// The companies, by number.
-    pub(crate) fn companies(&self) -> &RoaringBitmap {
-        &self.companies
+    /// The companies, by number. Cost: where a key's filter hides rows, a pass over the others, once.
+    ///
+    /// # Errors
+    /// The column of companies is damaged.
+    pub(crate) fn companies(&self, segment: &Segment) -> Result<&RoaringBitmap> {
+        if let Some(known) = self.companies.get() {
+            return Ok(known);
+        }
+        let hidden = self.companies_without_other_rows(segment)?;
+        // Another thread may have found the same meanwhile.
+        Ok(self.companies.get_or_init(|| hidden))
+    }
+
+    /// The companies all of whose rows of a segment are hidden.
+    ///
+    /// Where a company has rows, the segment has its current record, so those of one segment decide for it.
+    fn companies_without_other_rows(&self, segment: &Segment) -> Result<RoaringBitmap> {
+        let companies = segment.company_column()?;
+        let mut has_row = vec![false; segment.company_count() as usize];
+        let mut see = |row: Row| has_row[CompanyNumber::of_code(companies.get(row)).index()] = true;
+        match &self.live {
+            Some(live) => live.iter().for_each(|&row| see(Row(row))),
+            None => {
+                let mut live = self.row_bits(segment.row_count());
+                live.invert();
+                live.for_each_block(|block, offsets| {
+                    offsets
+                        .iter()
+                        .for_each(|&offset| see(Row::of(block, offset)));
+                });
+            }
+        }
+        let without = (0..).zip(&has_row).filter(|&(_, &has_row)| !has_row);
+        Ok(without.map(|(company, _)| company).collect())
+    }
+}
+
+impl Default for Deleted {
+    fn default() -> Deleted {
+        Deleted {
+            rows: DeletedRows::Listed(PostingSections::default(), RoaringBitmap::new()),
+            row_count: 0,
+            companies: OnceLock::from(RoaringBitmap::new()),
+            live: None,
+            tally: OnceLock::new(),
+            by_day: OnceLock::new(),
+            visible_values: None,
+        }
     }
 }
 
 impl DeletedRows {
-    fn of(rows: &RoaringBitmap, row_count: u32) -> DeletedRows {
-        if is_listed(rows, row_count) {
+    fn of(rows: RoaringBitmap, row_count: u32) -> DeletedRows {
+        if is_listed(rows.len(), row_count) {
             let mut sections = PostingSections::default();
-            let rows: Vec<u32> = rows.iter().collect();
-            sections.push(&rows, row_count, Optimize::Time);
-            return DeletedRows::Listed(sections);
+            let listed: Vec<u32> = rows.iter().collect();
+            sections.push(&listed, row_count, Optimize::Time);
+            return DeletedRows::Listed(sections, rows);
         }
-        DeletedRows::Bits(dense_bits(rows.iter().map(Row), row_count))
+        let bitsets = dense_bits(rows.iter().map(Row), row_count);
+        DeletedRows::Bits(bitsets, OnceLock::from(rows))
     }
 
     /// The same of rows that are bits already.
-    fn of_bits(bits: RowBits, rows: &RoaringBitmap) -> DeletedRows {
-        if is_listed(rows, bits.row_count()) {
-            return DeletedRows::of(rows, bits.row_count());
+    fn of_bits(bits: RowBits) -> DeletedRows {
+        if is_listed(bits.len(), bits.row_count()) {
+            return DeletedRows::of(bitmap(bits.blocks()), bits.row_count());
         }
-        DeletedRows::Bits(bits.into_blocks())
+        DeletedRows::Bits(bits.into_blocks(), OnceLock::new())
     }
 }
 
-fn is_listed(rows: &RoaringBitmap, row_count: u32) -> bool {
-    rows.len() < BITS_MIN * u64::from(block_count(row_count))
+fn is_listed(rows: u64, row_count: u32) -> bool {
+    rows < BITS_MIN * u64::from(block_count(row_count))
 }
 
 /// The rows of bitsets, by block.
@@ -289,10 +354,4 @@ fn bitmap(blocks: &[BlockBits]) -> RoaringBitmap {
         rows |= RoaringBitmap::from_lsb0_bytes(Row::of(block, 0).0, &bytes);
     }
     rows
-}
-
-impl Default for DeletedRows {
-    fn default() -> DeletedRows {
-        DeletedRows::Listed(PostingSections::default())
-    }
 }

@@ -292,8 +292,9 @@ fn ranks_that_follow_from_earlier_ones_are_those_of_the_segments() {
                     assert_eq!(ranks.record(number), expected.record(number), "{context}");
                 }
                 for (index, handle) in segments.iter().enumerate() {
-                    let live = handle.segment.companies();
-                    for company in live.filter(|&it| !handle.deleted.contains_company(it)) {
+                    let (live, deleted) = (handle.segment.companies(), handle.deleted_companies());
+                    let deleted = deleted.expect(WHOLE);
+                    for company in live.filter(|it| !deleted.contains(it.0)) {
                         let [found, number] =
                             [ranks, &expected].map(|ranks| ranks.number(index, company));
                         assert!(found.is_some() && found == number, "{context}, {company:?}");

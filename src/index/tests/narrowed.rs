@@ -195,12 +195,20 @@ fn each_answer_is_that_of_an_index_of_what_is_visible() {
                 visible(&changing.model, &key),
                 format!("seed {seed}, {key}, {name}"),
             );
-            assert_eq!(Model::of(&narrowed).expect(WHOLE), seen, "{context}");
+            // It goes through everything, so what is computed on demand is known afterwards.
+            let check_all = || assert_eq!(Model::of(&narrowed).expect(WHOLE), seen, "{context}");
+            let is_first = random.chance(50);
+            if is_first {
+                check_all();
+            }
             let alone = index_of(&seen);
             let switched = narrowed.with_strategies(strategies);
             for _ in 0..4 {
                 compare(&switched, &seen, &alone, &mut random, &context);
                 questions += 1;
+            }
+            if !is_first {
+                check_all();
             }
             commits.push(step);
             copies.know(changing.written.iter());

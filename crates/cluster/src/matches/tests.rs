@@ -8,7 +8,7 @@ use serde_json::Value;
 use signaldex::json::Rendering;
 use signaldex::query::KeyFilter;
 use signaldex::replicate::Store;
-use signaldex::{Filter, PositionError, SignalId};
+use signaldex::{Change, Filter, Position, PositionError, SignalId};
 use signaldex_server::corpus::{
     Corpus as _, CorpusView, FeedPosition, MatchesRequest, RenderedMatches,
 };
@@ -295,6 +295,85 @@ async fn a_copy_that_follows_matches_is_what_a_scan_finds() {
     assert!(all.new > histories && all.moved > histories);
 }
 
+/// A reader of everything, a page of at most some matches at a time: of a cluster with one shard, and of its index.
+struct TwinReader {
+    cluster: FeedPosition,
+    index: Position,
+}
+
+impl TwinReader {
+    /// A reader that has everything of a generation.
+    fn new(node: &TestNode, generation: &Generation) -> TwinReader {
+        let position = node.corpus().position(&node.members.view());
+        TwinReader {
+            cluster: position.expect("a position"),
+            index: generation.snapshots[0].position(),
+        }
+    }
+
+    /// The ids of the next matches, each with whether it is new, which both say.
+    async fn read(
+        &mut self,
+        node: &TestNode,
+        generation: &Generation,
+        limit: usize,
+    ) -> Vec<(u64, bool)> {
+        let (filter, mut read) = (Filter::default(), Vec::new());
+        let mut found = all_matches(node, &filter, &self.cluster, limit).await;
+        self.cluster = found.next.clone();
+        for found in found.matches.drain(..) {
+            let json: Value = serde_json::from_slice(&found.json).expect("JSON");
+            read.push((found.signal.get(), json["isNew"] == true));
+        }
+        let snapshot = &generation.snapshots[0];
+        let changes = snapshot.changes(&filter, TODAY, &self.index);
+        let mut changes = changes.expect("a position");
+        let mut of_index = Vec::new();
+        while of_index.len() < limit
+            && let Some(change) = changes.next()
+        {
+            let Change::Upsert { item, .. } = change.expect("a change") else {
+                panic!("nothing is removed");
+            };
+            of_index.push((item.signal.id.get(), changes.is_unseen()));
+        }
+        self.index = changes.position();
+        assert_eq!(read, of_index);
+        read
+    }
+}
+
+/// Shards keep the first and the last commit of a signal, so a position between these does not tell whether its reader
+/// received the signal before it changed again. It is new until the reader has everything: then no new one is missed.
+#[tokio::test]
+async fn a_signal_that_changes_again_is_new_until_a_reader_has_everything() {
+    // Signals in the order of commits, and those that the first page has of them.
+    let received = ([2, 3, 4].as_slice(), [(2, true), (3, true)].as_slice());
+    let passed = ([2, 3, 2, 4].as_slice(), [(3, true)].as_slice());
+    for (written, page) in [received, passed] {
+        let mut random = Random::new(4);
+        let mut corpus = Corpus::new(1, Store::in_memory());
+        corpus.write_signal(1, &mut random);
+        corpus.publish().await;
+        let node = TestNode::new(&corpus.store, corpus.newest());
+        let mut reader = TwinReader::new(&node, corpus.newest());
+        let stages = [
+            (written, page.len(), page),
+            (&[2], 50, &[(4, true), (2, true)]),
+            (&[2], 50, &[(2, false)]),
+        ];
+        for (written, limit, expected) in stages {
+            for &id in written {
+                corpus.write_signal(id, &mut random);
+            }
+            corpus.publish().await;
+            node.load(corpus.newest());
+            let read = reader.read(&node, corpus.newest(), limit).await;
+            assert_eq!(read, expected, "after {written:?}");
+        }
+    }
+}
+
 /// What concerns searches is what their matches say.
 #[tokio::test]
 async fn searches_are_concerned_by_what_they_match() {
@@ -330,7 +409,7 @@ async fn searches_are_concerned_by_what_they_match() {
             let found = found.await.expect("an answer").expect("a position");
             let mut expected = Vec::new();
             for (index, filter) in filters.iter().enumerate() {
-                let matches = all_matches(&node, filter, &since).await;
+                let matches = all_matches(&node, filter, &since, 1_000).await;
                 expected.extend((!matches.matches.is_empty()).then_some(index));
                 // Nothing is removed where nothing was there.
                 assert!(found.removals || matches.removed.is_empty());
@@ -346,12 +425,17 @@ async fn searches_are_concerned_by_what_they_match() {
     );
 }
 
-async fn all_matches(node: &TestNode, filter: &Filter, since: &FeedPosition) -> RenderedMatches {
+async fn all_matches(
+    node: &TestNode,
+    filter: &Filter,
+    since: &FeedPosition,
+    limit: usize,
+) -> RenderedMatches {
     let request = MatchesRequest {
         search: "srch_all".to_owned(),
         filter: filter.clone(),
         since: since.clone(),
-        limit: 1_000,
+        limit,
         matches_max: usize::MAX,
         bytes_max: usize::MAX,
         only_new: false,

@@ -1,18 +1,19 @@
 //! Questions as work units: read as they were written, and refused where they are damaged.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use prost::Message;
 use signaldex::json::Rendering;
-use signaldex::query::{CompanyQuery, Facet, Order, ParameterSet, Start};
+use signaldex::query::{CompanyQuery, Facet, KeyFilter, Order, ParameterSet, Start};
 use signaldex::{
     AggregateQuery, ChangeKind, ErrorKind, FacetQuery, Filter, Index, Position, Query, Result,
     SignalId,
 };
 use time::macros::date;
 
-use super::QuestionUnit;
+use super::{QuestionUnit, UnitKind};
 use crate::companies::{CompaniesKind, CompaniesQuestion};
 use crate::generation::SHARDS_MAX;
 use crate::question::{
@@ -254,26 +255,42 @@ fn questions() -> Vec<(&'static str, Question)> {
         filter: Box::new(filter.clone()),
         today,
     };
-    let changes = ShardRequest::Changes(Box::new(ChangesQuestion {
-        filter: filter.clone(),
-        today,
-        output: ChangesOutput::Feed(Rendering::Short),
-        limit: 50,
-        since: Position::START,
-        until: Position::START,
-        kind: ChangeKind::Upsert,
+    let of_key = Question {
+        key: Some((
+            Arc::new(KeyFilter::parse(["days=30"], ["q=hires"]).expect("a filter")),
+            today,
+        )),
+        ..of(count.clone())
+    };
+    let changes = |output: ChangesOutput| {
+        let wanted = ShardRequest::Changes(Box::new(ChangesQuestion {
+            filter: filter.clone(),
+            today,
+            output,
+            limit: 50,
+            since: Position::START,
+            until: Position::START,
+            kind: ChangeKind::Upsert,
+        }));
+        Question {
+            shards: vec![3],
+            ..of(wanted)
+        }
+    };
+    let deleted = ShardRequest::Deleted(Box::new(DeletedQuestion {
+        ids: [1, 300].map(|id| SignalId::new(id).expect("an id")).into(),
+        since: [(0, Position::START), (300, Position::START)].into(),
     }));
     let csv = ShardRequest::Rows {
         query: Box::new(Query::from_query_string(QUERY).expect("a query")),
         today,
         rendering: Some(RowFormat::Csv),
     };
-    let of_one = Question {
-        shards: vec![3],
-        ..of(changes)
-    };
     let facets = ShardRequest::Facets {
-        query: Box::new(FacetQuery::new(filter, [Facet::Category, Facet::Industry])),
+        query: Box::new(FacetQuery::new(
+            filter.clone(),
+            [Facet::Category, Facet::Industry],
+        )),
         today,
     };
     vec![
@@ -282,7 +299,7 @@ fn questions() -> Vec<(&'static str, Question)> {
         ("facets", of(facets)),
         ("signal", of(ShardRequest::Signal(SignalId::MAX))),
         ("company", of(ShardRequest::Company("acme".to_owned()))),
-        ("changes", of_one),
+        ("changes", changes(ChangesOutput::Feed(Rendering::Short))),
         ("csv", of(csv)),
         ("hints", of(hints(true))),
         (
@@ -295,7 +312,25 @@ fn questions() -> Vec<(&'static str, Question)> {
         ("company-keys", of(companies_of(CompaniesKind::Keys))),
         ("company-count", of(companies_of(CompaniesKind::Count))),
         ("company-facets", of(companies_of(CompaniesKind::Facets))),
+        ("matches", changes(ChangesOutput::Matches(Rendering::Whole))),
+        ("searches", changes(searches())),
+        ("deleted", of(deleted)),
+        ("count-of-key", of_key),
     ]
+}
+
+#[test]
+fn stored_messages_have_all_kinds_of_questions() {
+    let kinds = questions().into_iter();
+    let kinds: HashSet<Option<i32>> = kinds
+        .map(|(_, question)| QuestionUnit::of(7, &question, Duration::ZERO).kind)
+        .collect();
+    // Kinds are numbered without gaps.
+    let known = (1..).map_while(|kind| UnitKind::try_from(kind).ok());
+    let missing: Vec<UnitKind> = known
+        .filter(|&kind| !kinds.contains(&Some(kind as i32)))
+        .collect();
+    assert!(!kinds.is_empty() && missing.is_empty(), "{missing:?}");
 }
 
 /// The questions of each release, in hexadecimal digits, are read by this one; those of this one are as they were.
