@@ -6,7 +6,7 @@
 use num_bigint::BigInt;
 
 /// Hundredths below this number are the shortest decimals of their doubles: no two numbers of 15 digits share one.
-const HUNDREDTHS_MAX: f64 = 1e15;
+const HUNDREDTHS_MAX: u64 = 1_000_000_000_000_000;
 
 /// A decimal number: digits and the power of ten that they are multiplied by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +48,11 @@ fn nearest(digits: &impl std::fmt::Display, exponent: i32) -> f64 {
 
 /// The number of hundredths of an amount if these are its shortest decimal.
 pub(crate) fn hundredths(amount: f64) -> Option<u64> {
-    let rounded = (amount * 100.0).round();
+    // Rounds without a call. At the limit the product and the sum are off by less than a quarter, so the integer is the
+    // nearest; above it the conversion saturates.
+    let rounded = (amount * 100.0 + 0.5) as u64;
     // Both numbers are exact, so the quotient is the double nearest to the decimal.
-    (rounded < HUNDREDTHS_MAX && rounded / 100.0 == amount).then_some(rounded as u64)
+    (rounded < HUNDREDTHS_MAX && rounded as f64 / 100.0 == amount).then_some(rounded)
 }
 
 /// A sum of amounts, each several times: an integer in hundredths while all amounts are, and digits of any number for

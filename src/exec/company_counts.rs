@@ -42,9 +42,11 @@ impl LiveSegment<'_> {
         if plan.no_match.is_some() {
             return Ok(found);
         }
-        let is_stored = plan.is_everything() && !with_days;
-        if is_stored && self.has_few_deleted() {
+        if plan.is_everything() && self.has_few_deleted() {
             self.count_stored(&mut found.counts)?;
+            if with_days {
+                self.find_stored_days(&mut found.days)?;
+            }
             return Ok(found);
         }
         // A loop for each width of codes, which saves a branch per match.
@@ -78,6 +80,26 @@ impl LiveSegment<'_> {
             // Stored rows have not been compared with the column, so the difference saturates.
             let count = &mut counts[company.index()];
             *count = count.saturating_sub(1);
+        }
+        Ok(())
+    }
+
+    /// The stored latest days, and those of the other rows where the latest is deleted.
+    fn find_stored_days(self, days: &mut [u32]) -> Result<()> {
+        let (stored, of_company) = (
+            self.segment.latest_day_codes()?,
+            self.segment.rows_by_company()?,
+        );
+        days.clone_from_slice(stored);
+        let column = self.segment.day_column()?.column;
+        for row in self.deleted.rows().iter().map(Row) {
+            let company = self.segment.company_of(row)?;
+            if column.get(row) == days[company.index()] {
+                let rows = of_company.get(company).iter();
+                let live = rows.filter(|&&row| !self.deleted.contains(row));
+                let latest = live.map(|&row| column.get(row)).max();
+                days[company.index()] = latest.unwrap_or(NO_CODE);
+            }
         }
         Ok(())
     }

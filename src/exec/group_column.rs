@@ -298,29 +298,6 @@ pub(crate) fn read_column(column: Column<'_>, block: u32, offsets: &[u16], codes
     read_codes(RowCodes::Column(column), block, offsets, codes);
 }
 
-/// Replaces `kept` by the offsets of a block whose rows have a value, and `codes` by their codes.
-pub(crate) fn read_values(
-    column: Column<'_>,
-    block: u32,
-    offsets: &[u16],
-    kept: &mut Vec<u16>,
-    codes: &mut Vec<u32>,
-) {
-    kept.resize(offsets.len(), 0);
-    codes.resize(offsets.len(), NO_CODE);
-    let (mut len, mut offset) = (0, offsets.iter());
-    // Without a branch: the next row overwrites one without a value.
-    for_each_code(column, block, offsets, |code| {
-        if let Some(&offset) = offset.next() {
-            kept[len] = offset;
-            codes[len] = code;
-            len += usize::from(code != NO_CODE);
-        }
-    });
-    kept.truncate(len);
-    codes.truncate(len);
-}
-
 /// Calls `visit` with the code of each of some rows of a block. Each width has a loop of its own.
 #[inline(always)]
 pub(crate) fn for_each_code(

@@ -9,11 +9,16 @@ use super::live::{LiveSegment, Request};
 use super::observer::{Observer, Run, Strategy};
 use super::parallel::{SharedExecutor, fold};
 use crate::Result;
+use crate::encoding::column::{Column, NO_CODE};
 use crate::encoding::row::Row;
 use crate::encoding::row_bits::RowBits;
 use crate::kernels::bits;
 use crate::kernels::block::BlockBits;
 use crate::plan::PlanStorage;
+
+/// Matches per word of a bitset from which testing the codes of all rows of a word, by vectors, takes less time than those
+/// of its matches.
+const MATCHES_PER_WORD: usize = 4;
 
 /// The matches of a segment, block by block. At most a bit for each row of a block, or two bytes for each match.
 #[derive(Debug, Default)]
@@ -166,6 +171,47 @@ impl<O: Observer> Execution<'_, O> {
 }
 
 impl MatchedBlocks<'_> {
+    /// The number of matches.
+    pub(crate) fn count(self) -> u64 {
+        let counts = self.0.iter().map(|(_, rows)| match rows {
+            BlockMatches::List(offsets) => offsets.len() as u64,
+            BlockMatches::Bits { words, .. } => bits::count(words).into(),
+        });
+        counts.sum()
+    }
+
+    /// Calls `visit` with each block and the offsets of its matches that have a value in a column, ascending.
+    pub(crate) fn for_each_with_value(
+        self,
+        column: Column<'_>,
+        mut visit: impl FnMut(u32, &[u16]),
+    ) {
+        let values = [NO_CODE + 1..=u32::MAX];
+        let (mut kept, mut listed) = (Vec::new(), Vec::new());
+        for (block, rows) in self.0 {
+            listed.clear();
+            match rows {
+                BlockMatches::Bits { first_word, words }
+                    if bits::count(words) as usize >= MATCHES_PER_WORD * words.len() =>
+                {
+                    kept.clone_from(words);
+                    let first = Row::of(*block, 64 * *first_word as u16);
+                    column.keep_in_ranges(first, &values, &mut kept);
+                    bits::list(*first_word, &kept, &mut listed);
+                }
+                BlockMatches::Bits { first_word, words } => {
+                    bits::list(*first_word, words, &mut listed);
+                    column.retain_in_ranges(*block, &values, &mut listed);
+                }
+                BlockMatches::List(offsets) => {
+                    listed.extend_from_slice(offsets);
+                    column.retain_in_ranges(*block, &values, &mut listed);
+                }
+            }
+            visit(*block, &listed);
+        }
+    }
+
     /// Calls `visit` with each block and the offsets of its matches, ascending.
     pub(crate) fn for_each_block(self, visit: impl FnMut(u32, &[u16])) {
         self.visit(|_, _| false, visit);
@@ -193,6 +239,42 @@ impl MatchedBlocks<'_> {
                     visit(*block, &listed);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_with_a_value_are_those_of_all_whose_code_is_not_zero() {
+        const ROWS: u32 = 66_000;
+        let code = |row: u32| if row % 7 < 2 { row % 5 } else { 0 };
+        let bytes: Vec<u8> = (0..ROWS).map(|row| code(row) as u8).collect();
+        let numbers: Vec<u32> = (0..ROWS).map(code).collect();
+        let words = |of_word: fn(usize) -> u64| (0..9).map(of_word).collect();
+        let bits = |first_word, words| BlockMatches::Bits { first_word, words };
+        let matched = MatchedRows {
+            blocks: vec![
+                (0, bits(3, words(|_| u64::MAX))),
+                (0, bits(1015, words(|index| 1 << (7 * index)))),
+                (0, BlockMatches::List((0..65_535).step_by(3).collect())),
+                (1, bits(0, [vec![u64::MAX; 7], vec![0xFFFF]].concat())),
+            ],
+        };
+        assert_eq!(matched.all().count(), 9 * 64 + 9 + 21_845 + 464);
+        for column in [Column::One(&bytes), Column::Four(&numbers)] {
+            let (mut expected, mut found) = (Vec::new(), Vec::new());
+            matched.all().for_each_block(|block, offsets| {
+                let rows = offsets.iter().map(|&offset| Row::of(block, offset));
+                expected.extend(rows.filter(|&row| column.get(row) != NO_CODE));
+            });
+            matched.all().for_each_with_value(column, |block, offsets| {
+                found.extend(offsets.iter().map(|&offset| Row::of(block, offset)));
+            });
+            assert_eq!(found, expected);
+            assert!(found.iter().any(|row| row.block() == 1));
         }
     }
 }

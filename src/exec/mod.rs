@@ -52,9 +52,7 @@ mod value_walk;
 pub(crate) use company_counts::CompanyCounts;
 pub(crate) use eager::{PhraseSteps, may_be_eager};
 pub(crate) use facets::FacetTally;
-pub(crate) use group_column::{
-    GroupColumn, GroupColumnValues, for_each_code, read_column, read_values,
-};
+pub(crate) use group_column::{GroupColumn, GroupColumnValues, for_each_code, read_column};
 pub(crate) use live::{LiveSegment, Request};
 pub(crate) use matched_rows::MatchedRows;
 pub(crate) use matches::{Consumer, MatchRun, MatchRuns};

@@ -5,7 +5,7 @@ use super::live::SegmentHandle;
 use super::measuring::{SegmentCells, currencies_of, currency_numbers};
 use crate::Result;
 use crate::aggregate::{AmountFigures, hundredths, rounded_hundredths};
-use crate::exec::{GroupColumn, fold_into, read_values};
+use crate::exec::{GroupColumn, fold_into, read_column};
 use crate::query::{AggregateQuery, Facet, GroupBy, Measure};
 use crate::signal::Currency;
 
@@ -69,7 +69,7 @@ impl CellSums {
     /// # Errors
     /// The amounts or their currencies are damaged.
     ///
-    /// Cost: a read per match, some per match with an amount, and a division per different amount.
+    /// Cost: a pass over the amounts of blocks, some reads per match with an amount, and a division per different amount.
     pub(super) fn collect(
         query: &AggregateQuery,
         segments: &[SegmentHandle],
@@ -114,11 +114,12 @@ impl CellSums {
         let currencies = currency_numbers(labels, &self.currencies);
         let n = self.currencies.len();
         let add = |slots: &mut Vec<SlotSum>, part| {
-            let (mut with_amount, mut codes, mut of_currency) = Default::default();
+            let (mut codes, mut of_currency) = Default::default();
             let mut buffers = [Vec::new(), Vec::new()];
-            matched.matched.part(part).for_each_block(|block, offsets| {
-                read_values(column, block, offsets, &mut with_amount, &mut codes);
-                currency.read(block, &with_amount, &mut of_currency);
+            let matches = matched.matched.part(part);
+            matches.for_each_with_value(column, |block, offsets| {
+                read_column(column, block, offsets, &mut codes);
+                currency.read(block, offsets, &mut of_currency);
                 let mut values = codes.iter().zip(&of_currency);
                 let add = |combination| {
                     let Some((&code, &currency)) = values.next() else {
@@ -130,9 +131,7 @@ impl CellSums {
                     let index = code as usize - 1;
                     slots[slot].add(amounts[index] + 0.0, decimals[index]);
                 };
-                matched
-                    .columns
-                    .for_each(block, &with_amount, &mut buffers, add);
+                matched.columns.for_each(block, offsets, &mut buffers, add);
             });
             Ok(())
         };

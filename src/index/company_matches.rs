@@ -46,6 +46,17 @@ impl MatchesByCompany {
         }
     }
 
+    /// The matches of a segment whose numbers of companies are those of the snapshot.
+    fn of(segment: &Segment, found: CompanyCounts) -> Result<MatchesByCompany> {
+        let days = segment.days()?;
+        let day = |&code: &u32| day_of_code(days, code).unwrap_or(NO_DAY);
+        Ok(MatchesByCompany {
+            days: found.days.iter().map(day).collect(),
+            counts: found.counts,
+            looked_up: None,
+        })
+    }
+
     /// The number of matches of each company.
     pub(super) fn counts(&self) -> &[u32] {
         &self.counts
@@ -89,11 +100,6 @@ impl MatchesByCompany {
         segment: &Segment,
         found: CompanyCounts,
     ) -> Result<()> {
-        // The first segment, mostly the largest: nothing has been added yet.
-        if index == 0 && numbers.are_of_segment(index) && self.days.is_empty() {
-            self.counts = found.counts;
-            return Ok(());
-        }
         let days = segment.days()?;
         for (company, &count) in segment.companies().zip(&found.counts) {
             if count == 0 {
@@ -132,12 +138,22 @@ impl Snapshot {
         }
         let numbers = self.company_ranks()?;
         let request = self.request(filter, today);
-        let mut matches = MatchesByCompany::none(numbers.len(), with_days);
+        let none = || MatchesByCompany::none(numbers.len(), with_days);
+        let mut matches = None;
         for (index, handle) in self.segments.iter().enumerate() {
-            let found = handle.live().count_by_company(&request, with_days)?;
-            matches.add_segment(numbers, index, &handle.segment, found)?;
+            let (segment, found) = (
+                &handle.segment,
+                handle.live().count_by_company(&request, with_days)?,
+            );
+            // The first segment, mostly the largest: nothing has been added yet.
+            if index == 0 && numbers.are_of_segment(index) {
+                matches = Some(MatchesByCompany::of(segment, found)?);
+                continue;
+            }
+            let matches = matches.get_or_insert_with(none);
+            matches.add_segment(numbers, index, segment, found)?;
         }
-        Ok(matches)
+        Ok(matches.unwrap_or_else(none))
     }
 
     /// The rows of the candidates in each segment, if looking at each is faster than looking for all matches.
@@ -158,12 +174,11 @@ impl Snapshot {
     fn rows_of_companies(&self, numbers: &[u32], max: u64) -> Result<Option<Vec<CompanyRows>>> {
         let mut left = max;
         let mut found = Vec::with_capacity(self.segments.len());
-        for handle in &self.segments {
-            let keys = handle.segment.company_keys()?;
+        for (index, handle) in self.segments.iter().enumerate() {
             let by_company = handle.segment.rows_by_company()?;
             let mut of_segment = CompanyRows::default();
             for (position, &number) in numbers.iter().enumerate() {
-                let Some(company) = keys.by_slug(self.slug_of_number(number)?) else {
+                let Some(company) = self.number_in(index, number)? else {
                     continue;
                 };
                 let rows = by_company.get(company);
@@ -210,6 +225,9 @@ impl Snapshot {
     ) -> Result<()> {
         let request = self.request(filter, today);
         for (handle, listed) in self.segments.iter().zip(listed) {
+            if listed.rows.is_empty() {
+                continue;
+            }
             let segment = &handle.segment;
             let mut rows = listed.rows.clone();
             handle.live().retain_matches(&request, &mut rows)?;

@@ -8,8 +8,10 @@ use super::company_set::CompanySet;
 use super::facets::Facets;
 use super::snapshot::Snapshot;
 use crate::Result;
+use crate::encoding::row::CompanyNumber;
 use crate::plan::{Cost, cost};
 use crate::query::{CompanyFilter, CompanyOrder, CompanyQuery, Condition, Facet, MatchedCompany};
+use crate::signal::Company;
 
 impl Snapshot {
     /// Finds the requested page of companies, with what their conditions count.
@@ -193,8 +195,9 @@ impl Snapshot {
         let matches = self.condition_matches(filter.has(), numbers, today)?;
         let mut items = Vec::with_capacity(numbers.len());
         for (&number, matches) in numbers.iter().zip(matches) {
-            let profile = self.company(self.slug_of_number(number)?)?;
-            items.extend(profile.map(|profile| MatchedCompany { profile, matches }));
+            let company = self.company_of_number(number)?;
+            let profile = self.company_profile(company, |index| self.number_in(index, number))?;
+            items.push(MatchedCompany { profile, matches });
         }
         Ok(items)
     }
@@ -248,6 +251,26 @@ impl Snapshot {
         let (segment, company) = self.company_ranks()?.record(number);
         let keys = self.segments[segment].segment.company_keys()?;
         Ok(keys.slug(company))
+    }
+
+    /// The record of a company by number.
+    pub(super) fn company_of_number(&self, number: u32) -> Result<Company<'_>> {
+        let (segment, company) = self.company_ranks()?.record(number);
+        self.segments[segment].segment.company(company)
+    }
+
+    /// The number in a segment of a company by number, if it is there.
+    pub(super) fn number_in(&self, segment: usize, number: u32) -> Result<Option<CompanyNumber>> {
+        let ranks = self.company_ranks()?;
+        let (of_record, company) = ranks.record(number);
+        if of_record == segment {
+            return Ok(Some(company));
+        }
+        if ranks.are_of_segment(segment) {
+            return Ok(Some(CompanyNumber(number)));
+        }
+        let keys = self.segments[segment].segment.company_keys()?;
+        Ok(keys.by_slug(self.slug_of_number(number)?))
     }
 
     /// How many companies have slugs that pass a test, which those before a slug do. Cost: a binary search.

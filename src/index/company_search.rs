@@ -11,7 +11,7 @@ use super::company_set::CompanySet;
 use super::snapshot::Snapshot;
 use crate::Result;
 use crate::encoding::column::Column;
-use crate::encoding::row::{CompanyNumber, Row};
+use crate::encoding::row::CompanyNumber;
 use crate::query::{
     CompanyFilter, CompanyKey, CompanyOrder, CompanyQuery, CompanyStart, Facet, Filter,
     value_of_count,
@@ -229,26 +229,26 @@ impl<'s> CompanySearch<'s> {
 
     /// Applies city, year and number of employees.
     fn narrow_by_attributes(&self, set: &mut CompanySet, filter: &CompanyFilter) -> Result<()> {
-        let segments = &self.snapshot.segments;
-        let ranges = segments.iter().map(|handle| {
-            let attributes = handle.segment.company_attributes()?;
-            Ok(attribute_ranges(attributes, filter))
-        });
-        let ranges: Vec<AttributeRanges<'_>> = ranges.collect::<Result<_>>()?;
-        if let ([ranges], true) = (&ranges[..], self.numbers.are_of_first()) {
-            ranges
-                .iter()
-                .for_each(|(codes, range)| set.keep_in_range(*codes, range));
-            return Ok(());
-        }
-        set.retain(|number| {
-            let (index, company) = self.numbers.record(number);
-            let is_within = |(codes, range): &AttributeRange<'_>| {
-                // A column of companies has the encoding of one of rows.
-                range.contains(&codes.get(Row(company.0)))
+        let mut within = CompanySet::none(self.numbers.len());
+        for (index, handle) in self.snapshot.segments.iter().enumerate() {
+            let ranges = attribute_ranges(handle.segment.company_attributes()?, filter);
+            let keep = |set: &mut CompanySet| {
+                let ranges = ranges.iter();
+                ranges.for_each(|(codes, range)| set.keep_in_range(*codes, range));
             };
-            Ok(ranges[index].iter().all(is_within))
-        })
+            if self.numbers.are_of_first() {
+                keep(set);
+                return Ok(());
+            }
+            let mut of_segment = CompanySet::all(handle.segment.company_count());
+            keep(&mut of_segment);
+            let companies = of_segment.iter().map(CompanyNumber);
+            companies
+                .filter_map(|company| self.numbers.number_of_record(index, company))
+                .for_each(|number| within.insert(number));
+        }
+        set.intersect(&within);
+        Ok(())
     }
 
     /// Reads the companies of a set that no posting of companies by value lists.
@@ -259,7 +259,7 @@ impl<'s> CompanySearch<'s> {
     ) -> Result<()> {
         for &number in self.numbers.without_rows(&self.snapshot.segments)? {
             if set.contains(number) {
-                visit(number, &self.record(number)?);
+                visit(number, &self.snapshot.company_of_number(number)?);
             }
         }
         Ok(())
@@ -318,12 +318,6 @@ impl<'s> CompanySearch<'s> {
             Ok(segment.name_has(company, terms)?
                 && filter.matches_company_name(segment.company_name(company)?))
         })
-    }
-
-    /// The record of a company.
-    fn record(&self, number: u32) -> Result<Company<'s>> {
-        let (index, company) = self.numbers.record(number);
-        self.snapshot.segments[index].segment.company(company)
     }
 }
 

@@ -89,6 +89,9 @@ impl<'s> SegmentColumnsBy<'s> {
         matched: &MatchedRows,
         executor: Option<&SharedExecutor>,
     ) -> Result<ByCombination<u64>> {
+        if self.columns.is_empty() {
+            return Ok(ByCombination::Dense(vec![matched.all().count()]));
+        }
         let combinations = self.combinations();
         // Adding up many counters of each thread would take longer than it saves.
         let executor = executor.filter(|_| combinations <= SPLIT_COUNTERS_MAX);

@@ -70,7 +70,7 @@ impl CellAmounts {
     /// # Errors
     /// The amounts or their currencies are damaged.
     ///
-    /// Cost: a read per match, and some per match with an amount.
+    /// Cost: a pass over the amounts of blocks, and some reads per match with an amount.
     pub(super) fn collect(
         segments: &[SegmentHandle],
         matches: &[SegmentCells<'_, '_>],
@@ -187,27 +187,21 @@ fn list_amounts(
     let numbers = currency_numbers(segment.facet_labels(Facet::FundingCurrency), currencies);
     // Amounts are sorted by slot afterwards, so that the order of parts does not matter.
     let list = |(slots, bits): &mut AmountList, part| {
-        let (mut codes, mut with_amount) = (Vec::new(), Vec::new());
+        let mut codes = Vec::new();
         let mut buffers = [Vec::new(), Vec::new()];
-        matched.matched.part(part).for_each_block(|block, offsets| {
+        let matches = matched.matched.part(part);
+        matches.for_each_with_value(column, |block, offsets| {
             read_column(column, block, offsets, &mut codes);
-            with_amount.clear();
-            for (&offset, &code) in offsets.iter().zip(&codes) {
-                if let Some(index) = code.checked_sub(1) {
-                    with_amount.push(offset);
-                    // Negative zero is zero.
-                    bits.push((amounts[index as usize] + 0.0).to_bits());
-                }
-            }
+            // Negative zero is zero.
+            let amount = |&code: &u32| (amounts[code as usize - 1] + 0.0).to_bits();
+            bits.extend(codes.iter().map(amount));
             let first = slots.len();
             let slot = |combination| {
                 let cell = matched.cells.get(combination).unwrap_or(NO_CELL);
                 slots.push(cell.min(cells as u32 - 1) * currencies.len() as u32);
             };
-            matched
-                .columns
-                .for_each(block, &with_amount, &mut buffers, slot);
-            currency.read(block, &with_amount, &mut codes);
+            matched.columns.for_each(block, offsets, &mut buffers, slot);
+            currency.read(block, offsets, &mut codes);
             for (slot, &code) in slots[first..].iter_mut().zip(&codes) {
                 *slot += numbers[code as usize];
             }

@@ -12,11 +12,12 @@ use super::position::{Position, PositionError};
 use super::result_page::Page;
 use super::snapshot::{Found, Snapshot, found};
 use crate::Result;
+use crate::encoding::row::CompanyNumber;
 use crate::exec::{Counting, Unobserved};
 use crate::plan::{Explanation, SegmentExplanation};
 use crate::query::dates::day_of_number;
 use crate::query::{Facet, Filter, Order, Query};
-use crate::signal::{CompanyProfile, Item, SignalId};
+use crate::signal::{Company, CompanyProfile, Item, SignalId};
 
 impl Snapshot {
     /// Finds the requested page of a query: ids and the cursor of the next page.
@@ -279,9 +280,22 @@ impl Snapshot {
         let Some(company) = self.company_record(slug)? else {
             return Ok(None);
         };
+        let profile = self.company_profile(company, |index| {
+            let keys = self.segments[index].segment.company_keys()?;
+            Ok(keys.by_slug(slug))
+        })?;
+        Ok(Some(profile))
+    }
+
+    /// A company with the summary of its signals, given its number in each segment.
+    pub(super) fn company_profile<'s>(
+        &'s self,
+        company: Company<'s>,
+        number_in: impl Fn(usize) -> Result<Option<CompanyNumber>>,
+    ) -> Result<CompanyProfile<'s>> {
         let (mut signal_count, mut latest) = (0, None);
-        for live in &self.segments {
-            let Some(number) = live.segment.company_keys()?.by_slug(slug) else {
+        for (index, live) in self.segments.iter().enumerate() {
+            let Some(number) = number_in(index)? else {
                 continue;
             };
             let (days, column) = (live.segment.days()?, live.segment.day_column()?.column);
@@ -291,11 +305,11 @@ impl Snapshot {
                 latest = latest.max(index.map(|index| days[index as usize]));
             }
         }
-        Ok(Some(CompanyProfile {
+        Ok(CompanyProfile {
             company,
             signal_count,
             latest_signal_date: latest.and_then(day_of_number),
-        }))
+        })
     }
 
     /// Explains how a query is answered: runs the page and the count as [`search`](Self::search) and

@@ -2,8 +2,10 @@
 
 use std::sync::OnceLock;
 
+use super::companies::RowsByCompany;
 use super::period_rows::PeriodRows;
-use crate::encoding::column::Column;
+use crate::encoding::column::{Column, NO_CODE};
+use crate::encoding::row::CompanyNumber;
 use crate::encoding::zone_map::OrderedColumn;
 use crate::query::dates::day_of_number;
 use crate::query::{CalendarPeriod, TimeUnit};
@@ -17,6 +19,8 @@ pub(crate) struct Calendar {
     periods: [OnceLock<Box<[CodedPeriod]>>; TimeUnit::ALL.len()],
     /// By unit, on demand: the rows of its periods.
     rows: [OnceLock<Option<PeriodRows>>; TimeUnit::ALL.len()],
+    /// By company, on demand: the greatest code of its rows, deleted ones included.
+    latest_codes: OnceLock<Box<[u32]>>,
 }
 
 /// A period with the codes of its days.
@@ -42,6 +46,7 @@ impl Calendar {
             rows_of_code: rows_of_code.into(),
             periods: Default::default(),
             rows: Default::default(),
+            latest_codes: OnceLock::new(),
         }
     }
 
@@ -64,6 +69,22 @@ impl Calendar {
         let rows = &self.rows[unit as usize];
         let make = || PeriodRows::of(column, self.periods(days, unit));
         rows.get_or_init(make).as_ref()
+    }
+
+    /// By company: the greatest code of its rows in a column, deleted ones included; 0 without one. The column has the
+    /// days of this calendar.
+    pub(super) fn latest_codes(
+        &self,
+        column: Column<'_>,
+        of_company: &RowsByCompany<'_>,
+        companies: impl Iterator<Item = CompanyNumber>,
+    ) -> &[u32] {
+        let latest = |company| {
+            let rows = of_company.get(company).iter();
+            rows.map(|&row| column.get(row)).max().unwrap_or(NO_CODE)
+        };
+        self.latest_codes
+            .get_or_init(|| companies.map(latest).collect())
     }
 
     /// The number of rows without a date, deleted ones included.

@@ -266,6 +266,16 @@ impl Segment {
         Ok(self.calendar()?.period_rows(column, days, unit))
     }
 
+    /// By company: the greatest day code of its rows, deleted ones included; 0 without one. Cost: a read per row, once.
+    ///
+    /// # Errors
+    /// The days or the rows of companies are damaged.
+    pub(crate) fn latest_day_codes(&self) -> Result<&[u32]> {
+        let (column, rows) = (self.day_column()?.column, self.rows_by_company()?);
+        let calendar = self.calendar()?;
+        Ok(calendar.latest_codes(column, rows, self.companies()))
+    }
+
     /// Amount codes of rows.
     pub(crate) fn amount_column(&self) -> Result<&OrderedColumn<'_>> {
         Ok(&self.checked(Part::Amounts)?.amount_column)
