@@ -2,10 +2,9 @@
 
 use std::sync::OnceLock;
 
-use super::companies::RowsByCompany;
 use super::period_rows::PeriodRows;
 use crate::encoding::column::{Column, NO_CODE};
-use crate::encoding::row::CompanyNumber;
+use crate::encoding::row::Row;
 use crate::encoding::zone_map::OrderedColumn;
 use crate::query::dates::day_of_number;
 use crate::query::{CalendarPeriod, TimeUnit};
@@ -71,20 +70,19 @@ impl Calendar {
         rows.get_or_init(make).as_ref()
     }
 
-    /// By company: the greatest code of its rows in a column, deleted ones included; 0 without one. The column has the
+    /// By company: the greatest code of its rows, given for each, in a column; 0 without one. The column has the
     /// days of this calendar.
-    pub(super) fn latest_codes(
+    pub(super) fn latest_codes<'a>(
         &self,
         column: Column<'_>,
-        of_company: &RowsByCompany<'_>,
-        companies: impl Iterator<Item = CompanyNumber>,
+        of_companies: impl Iterator<Item = &'a [Row]>,
     ) -> &[u32] {
-        let latest = |company| {
-            let rows = of_company.get(company).iter();
-            rows.map(|&row| column.get(row)).max().unwrap_or(NO_CODE)
+        let latest = |rows: &[Row]| {
+            let codes = rows.iter().map(|&row| column.get(row));
+            codes.max().unwrap_or(NO_CODE)
         };
         self.latest_codes
-            .get_or_init(|| companies.map(latest).collect())
+            .get_or_init(|| of_companies.map(latest).collect())
     }
 
     /// The number of rows without a date, deleted ones included.

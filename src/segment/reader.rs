@@ -273,7 +273,8 @@ impl Segment {
     pub(crate) fn latest_day_codes(&self) -> Result<&[u32]> {
         let (column, rows) = (self.day_column()?.column, self.rows_by_company()?);
         let calendar = self.calendar()?;
-        Ok(calendar.latest_codes(column, rows, self.companies()))
+        let of_companies = self.companies().map(|company| rows.get(company));
+        Ok(calendar.latest_codes(column, of_companies))
     }
 
     /// Amount codes of rows.
