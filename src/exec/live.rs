@@ -88,6 +88,9 @@ impl<'a> LiveSegment<'a> {
 
     /// Keeps the live ones of some companies.
     pub(crate) fn live_companies(self, found: Vec<CompanyNumber>) -> Result<Vec<CompanyNumber>> {
+        if self.deleted.has_no_company() {
+            return Ok(found);
+        }
         let mut live = Vec::with_capacity(found.len());
         for company in found {
             if self.is_live(company)? {
