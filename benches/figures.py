@@ -27,6 +27,7 @@ from pathlib import Path
 
 import capacity
 import comparison
+import question_goals
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ["benches/results", "tests/results", "crates/server/benches/load/results"]
@@ -88,6 +89,7 @@ def load():
     records["peers"] = {"tables": {"times": comparison.times_as_fast(runs),
                                    "budget": comparison.budget(first, runs[names["real"]], records["sections"])}}
     records["capacity"] = capacity.record(records)
+    records["goals"] = question_goals.record(records)
     return records
 
 

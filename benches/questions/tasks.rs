@@ -71,6 +71,15 @@ const COMPANIES: [(&str, &str); 7] = [
     ("companies by latest signal", "order=-latest&limit=50"),
 ];
 
+/// Pages by value by name, under the most frequent word.
+const PAGES: [(&str, &str); 2] = [
+    ("page by date of a word", "q=in&order=-date"),
+    (
+        "page by amount of a word",
+        "q=in&fundingCurrency=USD&order=-amount",
+    ),
+];
+
 /// Counts the companies of all signals.
 pub(crate) const COUNT_COMPANIES: fn(&Snapshot) = |snapshot| {
     let builder = AggregateQuery::builder(Filter::default());
@@ -90,7 +99,7 @@ pub(crate) const COUNT_FULFILLING: fn(&Snapshot) = |snapshot| {
     std::hint::black_box(count.expect(WHOLE));
 };
 
-/// All tasks but the pages.
+/// All tasks but the classes of pages.
 pub(crate) fn all() -> Result<Vec<Task>> {
     let mut tasks: Vec<Task> = Vec::new();
     for (name, text) in AGGREGATES {
@@ -103,6 +112,13 @@ pub(crate) fn all() -> Result<Vec<Task>> {
             );
         };
         tasks.push((name.to_owned(), Box::new(ask)));
+    }
+    for (name, text) in PAGES {
+        let query: Query = text.parse()?;
+        let page = move |snapshot: &Snapshot| {
+            std::hint::black_box(snapshot.search(&query, sample::AS_OF).expect(WHOLE));
+        };
+        tasks.push((name.to_owned(), Box::new(page)));
     }
     for (name, text) in COMPANIES {
         let query = CompanyQuery::from_query_string(text)?;

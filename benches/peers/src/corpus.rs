@@ -11,7 +11,7 @@ use signaldex::json::{Loader, OnInvalid};
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId, Snapshot, sample};
 use signaldex_synthetic::Corpus as GeneratedCorpus;
 
-use crate::classes::{self, Statistics};
+use crate::classes::{self, Statistics, Wanted};
 use crate::engine::{Build, Engine, bytes_on_disk};
 use crate::engines::Kind;
 use crate::question::{Questions, questions};
@@ -158,10 +158,17 @@ impl Corpus {
 
     /// Draws all questions.
     pub fn questions(&self) -> Result<Asked> {
+        self.questions_with(|_| ())
+    }
+
+    /// Draws all queries and changes each before it becomes a question.
+    pub fn questions_with(&self, change: impl Fn(&mut Wanted)) -> Result<Asked> {
         let snapshot = self.snapshot()?;
         let statistics = Statistics::of(&snapshot)?;
         let dictionary = Dictionary::of(&snapshot)?;
-        let classes = classes::draw(&snapshot, &statistics, sample::AS_OF)?;
+        let mut classes = classes::draw(&snapshot, &statistics, sample::AS_OF)?;
+        let queries = classes.iter_mut().flat_map(|class| &mut class.queries);
+        queries.for_each(change);
         Ok(Asked {
             signals: snapshot.signal_count(),
             classes: questions(classes, &snapshot, &statistics, &dictionary, sample::AS_OF)?,

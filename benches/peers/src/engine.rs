@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use signaldex::query::Order;
 use signaldex::{Facets, Page};
 
 use crate::Result;
@@ -51,6 +52,11 @@ pub trait Prepared {
 
     /// The number of matches for each value of each counted facet, a facet's own condition lifted.
     fn facets(&mut self) -> Result<FacetAnswer>;
+
+    /// The ids of the first page by date or by amount; none where the engine is not asked for it.
+    fn page_by_value(&mut self, _order: Order) -> Result<Option<PageAnswer>> {
+        Ok(None)
+    }
 
     /// The records of the first page beside its ids; none where the engine holds no records.
     fn records(&mut self) -> Result<Option<usize>> {

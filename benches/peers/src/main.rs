@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -- check                     answers of all engines against a plain scan
 //! cargo run --release -- run --signals 1000000     builds, compares, measures, writes results
+//! cargo run --release -- by-value                  pages by date and amount, beside tantivy
 //! cargo run --release -- scale                     ours alone: ten times as many, two threads
 //! cargo run --release -- saved                     saved searches, beside a percolator
 //! cargo run --release -- plot                      draws what was measured
@@ -10,6 +11,7 @@
 //!
 //! Results stand in `results/`: medians as JSON, a table in Markdown, and one plot a task.
 
+mod by_value;
 mod check;
 #[path = "../../classes/mod.rs"]
 mod classes;
@@ -61,6 +63,11 @@ enum Command {
         /// What the names of the results end with: those of another machine.
         #[arg(long)]
         label: Option<String>,
+    },
+    /// Measures pages by date and by amount beside tantivy, and writes benches/results/by-value.json.
+    ByValue {
+        #[command(flatten)]
+        source: Source,
     },
     /// Measures signaldex alone: ten times the signals, and two threads.
     Scale {
@@ -115,6 +122,7 @@ fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Check { signals } => check::against_scan(signals),
         Command::Run { source, label } => run(&source, label.as_deref()),
+        Command::ByValue { source } => by_value::run(&source),
         Command::Scale { signals, label } => scale::run(signals, label.as_deref()),
         Command::Saved { signals, searches } => saved::run(signals, searches),
         Command::Probe { source, engine } => {

@@ -276,7 +276,7 @@ fn answer(prepared: &mut dyn Prepared, task: Task) -> Result<()> {
 
 impl Times {
     /// Of some samples, unless there are none.
-    fn of(mut samples: Vec<Duration>) -> Option<Times> {
+    pub fn of(mut samples: Vec<Duration>) -> Option<Times> {
         samples.sort_unstable();
         let microseconds = |index: usize| samples[index].as_secs_f64() * 1e6;
         (!samples.is_empty()).then(|| Times {

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
 
+use signaldex::query::Order;
 use signaldex::{Index, Query, Snapshot, sample};
 use time::Date;
 
@@ -81,6 +82,13 @@ impl Prepared for Asked<'_> {
         };
         let page = self.engine.snapshot.search(query, self.today)?;
         Ok(PageAnswer::Page(page))
+    }
+
+    fn page_by_value(&mut self, order: Order) -> Result<Option<PageAnswer>> {
+        let builder = self.question.wanted.builder_of(&self.question.texts);
+        let query = builder.order(order).build()?;
+        let page = self.engine.snapshot.search(&query, self.today)?;
+        Ok(Some(PageAnswer::Page(page)))
     }
 
     fn count(&mut self) -> Result<u64> {

@@ -7,10 +7,12 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
+use signaldex::query::Order;
 use tantivy::aggregation::agg_req::{Aggregation, AggregationVariants, Aggregations};
 use tantivy::aggregation::agg_result::{AggregationResult, BucketResult};
 use tantivy::aggregation::bucket::TermsAggregation;
 use tantivy::aggregation::{AggregationCollector, Key};
+use tantivy::collector::TopDocs;
 use tantivy::columnar::ColumnValues;
 use tantivy::directory::MmapDirectory;
 use tantivy::indexer::SingleSegmentIndexWriter;
@@ -21,7 +23,9 @@ use tantivy::query::{
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::{DocSet, Index, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term};
+use tantivy::{
+    DocAddress, DocSet, Index, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term,
+};
 
 use crate::Result;
 use crate::engine::{Build, Engine, FacetAnswer, PAGE, PageAnswer, Prepared, Tally};
@@ -314,6 +318,30 @@ impl Prepared for Asked<'_> {
         Ok(PageAnswer::Numbers(ids))
     }
 
+    fn page_by_value(&mut self, order: Order) -> Result<Option<PageAnswer>> {
+        let (query, searcher) = (self.query(), &self.engine.searcher);
+        let direction = match order {
+            Order::LatestDate | Order::LargestAmount => tantivy::Order::Desc,
+            _ => tantivy::Order::Asc,
+        };
+        let first = TopDocs::with_limit(PAGE);
+        let documents = match order {
+            Order::LatestDate | Order::EarliestDate => {
+                let by_day = first.order_by_fast_field::<i64>("day", direction);
+                documents(searcher.search(query, &by_day)?)
+            }
+            Order::LargestAmount | Order::SmallestAmount => {
+                let by_amount = first.order_by_fast_field::<f64>("amount", direction);
+                documents(searcher.search(query, &by_amount)?)
+            }
+            Order::NewestFirst | Order::OldestFirst => return Ok(None),
+        };
+        let id = |document| self.engine.ids.get_val(document);
+        Ok(Some(PageAnswer::Numbers(
+            documents.into_iter().map(id).collect(),
+        )))
+    }
+
     fn count(&mut self) -> Result<u64> {
         let weight = self.engine.weight(self.query())?;
         Ok(u64::from(weight.count(self.engine.segment())?))
@@ -334,6 +362,12 @@ impl Prepared for Asked<'_> {
         }
         Ok(FacetAnswer::Numbered(tally))
     }
+}
+
+/// The numbers of documents, in the order found.
+fn documents<T>(found: Vec<(Option<T>, DocAddress)>) -> Vec<u32> {
+    let addresses = found.into_iter().map(|(_, address)| address);
+    addresses.map(|address| address.doc_id).collect()
 }
 
 impl Tantivy {

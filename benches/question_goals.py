@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Pages by value, aggregates and companies beside their goals: the table of benches/results/questions.md, and a chart.
+
+usage: benches/question_goals.py > docs/images/questions.svg
+
+A bar is what was measured over its goal, or the goal over what was measured where more is better, on a logarithmic scale:
+one that passes the line misses. The records are those of benches/questions.py and of `signaldex-peers by-value`.
+"""
+import json
+import math
+import pathlib
+from typing import NamedTuple
+
+RESULTS = pathlib.Path(__file__).resolve().parent / "results"
+WORD_LISTED = "It is counted from the bits of the word by period; lists of filter options of frequent words are stored."
+NUMBERED = "Each match is looked up in a numbering of companies; nothing of that is stored with the word."
+WALKED = ("A page by id stops after 50 matches, mostly within a microsecond; one by value probes rows in the order of values, "
+          "most of which do not match.")
+UNMEASURED = "The record is older than this question."
+
+
+class Row(NamedTuple):
+    """A goal: at most so much, or at least if it is more that is wanted."""
+    name: str
+    goal: float
+    unit: str
+    # None where it was not measured.
+    measured: float | None
+    # Said where the goal is missed.
+    why: str
+    is_least: bool = False
+    # Whether no bench measures it.
+    is_other: bool = False
+
+    def share(self):
+        """What of the goal is used: over 1 it is missed."""
+        return self.goal / self.measured if self.is_least else self.measured / self.goal
+
+    def cells(self):
+        goal = f"{'>=' if self.is_least else '<='} {self.goal:,g} {self.unit}"
+        if self.measured is None:
+            return [self.name, goal, "not measured", "", self.why if self.is_other else UNMEASURED]
+        is_met = self.share() <= 1
+        return [self.name, goal, f"{number(self.measured)} {self.unit}", "yes" if is_met else "**no**",
+                "" if is_met else self.why]
+
+
+def number(value):
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+class Measured:
+    """The records by name, as `benches/figures.py` loads them."""
+
+    def __init__(self, records):
+        self.values = records["questions"]["values"]
+        tables = records["questions"]["tables"]
+        self.tasks = {name: (float(one), float(four)) for name, one, four, *_ in tables["tasks"]["rows"]}
+        self.pages = {row[0]: [float(cell) for cell in row[2:]] for row in tables["pages"]["rows"]}
+        peers = tables.get("peers", {"columns": [], "rows": []})
+        self.peers = {row[0]: dict(zip(peers["columns"], row)) for row in peers["rows"]}
+        self.by_value = records.get("by-value", {}).get("values", {})
+        larger = records.get("questions-10000000", {}).get("tables")
+        self.larger = larger and {name: {row[0]: row for row in larger[name]["rows"]} for name in ("tasks", "pages")}
+
+    def time(self, task):
+        return self.tasks[task][0]
+
+    def over(self, task, other):
+        return self.time(task) / self.time(other)
+
+    def times(self, task, peer):
+        """How many times as long as ours a peer takes."""
+        cell = self.peers.get(task, {}).get(f"{peer} over signaldex")
+        return float(cell.replace(",", "")) if cell else None
+
+    def worst_page(self):
+        """The largest ratio of a page by value to one by id, and its class."""
+        return max((row[2], name) for name, row in self.pages.items())
+
+    def segments(self):
+        """The largest ratio of four segments to one: of pages, of aggregates, of companies."""
+        pages = max((row[3] / row[1], name) for name, row in self.pages.items())
+        kinds = {"page": pages}
+        for kind in ("aggregates", "companies"):
+            kinds[kind] = max((four / one, name) for name, (one, four) in self.tasks.items() if kind_of(name) == kind)
+        return kinds
+
+    def growth(self):
+        """How many times as long 10,000,000 signals take: the mean of pages, the most of aggregates and companies."""
+        if not self.larger:
+            return {"page": None, "aggregates": None, "companies": None}
+        pages = [math.log(float(row[3]) / self.pages[name][1]) for name, row in self.larger["pages"].items()
+                 if name in self.pages]
+        growth = {"page": math.exp(sum(pages) / len(pages))}
+        for kind in ("aggregates", "companies"):
+            growth[kind] = max(float(row[1]) / self.time(name) for name, row in self.larger["tasks"].items()
+                               if kind_of(name) == kind)
+        return growth
+
+
+def kind_of(task):
+    """What a task belongs to; none for what others are compared with."""
+    if task.startswith("one list of") or task.endswith("alone") or task.startswith("page"):
+        return None
+    return "companies" if task.startswith("companies") else "aggregates"
+
+
+def rows(measured):
+    """All goals in the order of their questions."""
+    by_series, everything = 'sums by month and country of "series a"', "sums by month and country"
+    conditions = "companies, two conditions"
+    counted = ("Every match of both conditions is counted before the first page, one increment each; two counts alone are "
+               "mostly stored.")
+    worst, worst_class = measured.worst_page()
+    least = measured.by_value.get("least")
+    segments, growth = measured.segments(), measured.growth()
+    made = [
+        Row("page by date or amount over page by id, geometric mean", 3, "times", float(measured.values["by-value"]), WALKED),
+        Row(f"the same, worst class: {worst_class}", 6, "times", worst, WALKED),
+        Row(f"tantivy's order by a fast field over such a page, least class: {measured.by_value.get('least-class', '')}",
+            10, "times", least and float(least),
+            "With few matches both read little but the plan; the geometric mean of all classes is "
+            f"{measured.by_value.get('mean', '')} times.", True),
+        Row("months of a frequent word over one list of filter options", 1.2, "times",
+            measured.over("months of a word", "one list of filter options of a word"), WORD_LISTED),
+        Row("months without a filter", 2, "µs", measured.time("months"),
+            "Counts by month are kept; to rank 79 groups and to write their keys remains."),
+        Row("sums by month over months, of a frequent word", 2, "times",
+            measured.over("sums by month of a word", "months of a word"),
+            "Sums read the code of each amount; months only count bits."),
+        Row("medians over sums", 2, "times", measured.over("medians by month of a word", "sums by month of a word"),
+            "A histogram of codes is kept for each group."),
+        Row("months × countries with sums, \"series a\"", 500, "µs", measured.time(by_series),
+            "Each match reads a code of its country and each amount its code, into as many counters as there are groups."),
+        Row("DuckDB over the same", 200, "times", measured.times(by_series, "DuckDB"),
+            "Ours misses its own goal by about as much, and DuckDB is given the words of titles in lower case.", True),
+        Row("months × countries with sums, without a filter", 10_000, "µs", measured.time(everything), ""),
+        Row("DuckDB over the same", 3, "times", measured.times(everything, "DuckDB"), "", True),
+        Row("ten companies with most matches, `in`", 200, "µs", measured.time("ten companies of a word"), NUMBERED),
+        Row("ten companies with most matches, `raises`", 200, "µs", measured.time('ten companies of "raises"'), NUMBERED),
+        Row("number of companies, `in`", 200, "µs", measured.time("number of companies of a word"), NUMBERED),
+        Row("number of companies, `raises`", 200, "µs", measured.time('number of companies of "raises"'), NUMBERED),
+        Row("two conditions, page of 50 companies, over the two counts", 10, "times",
+            measured.over(conditions, f"{conditions}, the two counts alone"), counted),
+        Row("two conditions, page of 50 companies", 300, "µs", measured.time(conditions), counted),
+        Row("DuckDB over the same", 20, "times", measured.times(conditions, "DuckDB"), counted, True),
+        Row("SQLite over the same", 20, "times", measured.times(conditions, "SQLite"),
+            "By index, SQLite counts companies in the order of slugs until the page is full; ours counts all of them.", True),
+    ]
+    whys = {
+        "page": "Each segment is walked in its own order of values, and their pages are merged.",
+        "aggregates": "Counts of deleted rows by value are not kept, so deleted rows are taken off one by one.",
+        "companies": "Columns of each segment are compared, and companies within are looked up in one numbering.",
+    }
+    for kind, (ratio, name) in segments.items():
+        made.append(Row(f"four segments with 1.5 % deleted rows over one, worst {kind}: {name}", 2, "times", ratio,
+                        whys[kind]))
+    for kind, goal in (("page", 3), ("aggregates", 10), ("companies", 10)):
+        which = "geometric mean of pages by value" if kind == "page" else f"most of {kind}"
+        made.append(Row(f"10,000,000 signals over 1,000,000, {which}", goal, "times", growth[kind],
+                        "Why was not looked for."))
+    return made + [
+        Row("memory of one question over 10,000,000 signals", 64, "MiB", None, "No bench records it.", False, True),
+        Row("memory of an export in any order", 32, "MiB", None, "No bench records it.", False, True),
+        Row("index, bytes a signal more than on 26 November", 2, "bytes", 92.96 - 91.97, ""),
+        Row("build, instructions more than on 26 November", 3, "%", 4.5,
+            "Rows in the order of amounts, columns of companies and counts of values are written besides."),
+        Row("tasks recorded before, most instructions over those of 26 November: a commit", 1.01, "times", 1.058,
+            "36 of 208 tasks take more than 1.01 times as many; why was not looked for task by task."),
+    ]
+
+
+def record(records):
+    """The table, and how many goals are met and missed, as `benches/figures.py` takes them."""
+    all_rows = rows(Measured(records))
+    shares = [row.share() for row in all_rows if row.measured is not None]
+    return {
+        "values": {"count": str(len(shares)), "missed": str(sum(share > 1 for share in shares))},
+        "tables": {"goals": {"columns": ["question", "goal", "measured", "met", "why not"],
+                             "rows": [row.cells() for row in all_rows]}},
+    }
+
+
+# Pixels.
+WIDTH, BAR, GAP, LEFT, TOP, RIGHT = 900, 14, 8, 500, 40, 60
+# The shares at the ends of the scale.
+LEAST, MOST = 0.1, 100
+SHARES = [0.1, 1, 10, 100]
+
+
+def x(share):
+    share = min(max(share, LEAST), MOST)
+    return LEFT + (WIDTH - LEFT - RIGHT) * math.log(share / LEAST) / math.log(MOST / LEAST)
+
+
+def escaped(text):
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("`", "")
+
+
+def chart(all_rows):
+    """The lines of the SVG."""
+    bars = [row for row in all_rows if row.measured is not None]
+    height = TOP + len(bars) * (BAR + GAP) + 20
+    yield (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" '
+           f'font-size="11" fill="#222">')
+    yield "<title>Pages by value, aggregates and companies: what was measured, over its goal</title>"
+    yield f'<rect width="{WIDTH}" height="{height}" fill="white"/>'
+    for share in SHARES:
+        stroke = "#b40" if share == 1 else "#ddd"
+        yield f'<line x1="{x(share):.1f}" x2="{x(share):.1f}" y1="{TOP - 12}" y2="{height - 20}" stroke="{stroke}"/>'
+        yield f'<text x="{x(share):.1f}" y="{TOP - 18}" text-anchor="middle">{"goal" if share == 1 else f"{share:g}"}</text>'
+    for number_, row in enumerate(bars):
+        top, share = TOP + number_ * (BAR + GAP), row.share()
+        name = row.name if len(row.name) < 82 else row.name[:80] + "…"
+        yield f'<text x="{LEFT - 8}" y="{top + BAR - 3}" text-anchor="end">{escaped(name)}</text>'
+        yield (f'<rect x="{LEFT}" y="{top}" width="{max(x(share) - LEFT, 1):.1f}" height="{BAR}" '
+               f'fill="{"#b40" if share > 1 else "#486"}"/>')
+        yield f'<text x="{x(share) + 5:.1f}" y="{top + BAR - 3}">{share:.2g}</text>'
+    yield "</svg>"
+
+
+def main():
+    records = {path.stem: json.loads(path.read_text()) for path in RESULTS.glob("*.json")}
+    print("\n".join(chart(rows(Measured(records)))))
+
+
+if __name__ == "__main__":
+    main()
