@@ -74,6 +74,9 @@ impl<'a> LiveSegment<'a> {
     /// The live company with a slug, by number.
     pub(crate) fn company_by_slug(self, slug: &str) -> Result<Option<CompanyNumber>> {
         let company = self.segment.company_keys()?.by_slug(slug);
+        if self.deleted.has_no_company() {
+            return Ok(company);
+        }
         match company {
             Some(company) if self.is_live(company)? => Ok(Some(company)),
             _ => Ok(None),
