@@ -123,7 +123,7 @@ def rows(measured):
         Row(f"tantivy's order by a fast field over such a page, least class: {measured.by_value.get('least-class', '')}",
             10, "times", least and float(least),
             "With few matches both read little but the plan; the geometric mean of all classes is "
-            f"{measured.by_value.get('mean', '')} times.", True),
+            f"{measured.by_value.get('mean', '')} times.", is_least=True),
         Row("months of a frequent word over one list of filter options", 1.2, "times",
             measured.over("months of a word", "one list of filter options of a word"), WORD_LISTED),
         Row("months without a filter", 2, "µs", measured.time("months"),
@@ -136,9 +136,9 @@ def rows(measured):
         Row("months × countries with sums, \"series a\"", 500, "µs", measured.time(by_series),
             "Each match reads a code of its country and each amount its code, into as many counters as there are groups."),
         Row("DuckDB over the same", 200, "times", measured.times(by_series, "DuckDB"),
-            "Ours misses its own goal by about as much, and DuckDB is given the words of titles in lower case.", True),
+            "Ours misses its own goal by about as much, and DuckDB is given the words of titles in lower case.", is_least=True),
         Row("months × countries with sums, without a filter", 10_000, "µs", measured.time(everything), ""),
-        Row("DuckDB over the same", 3, "times", measured.times(everything, "DuckDB"), "", True),
+        Row("DuckDB over the same", 3, "times", measured.times(everything, "DuckDB"), "", is_least=True),
         Row("ten companies with most matches, `in`", 200, "µs", measured.time("ten companies of a word"), NUMBERED),
         Row("ten companies with most matches, `raises`", 200, "µs", measured.time('ten companies of "raises"'), NUMBERED),
         Row("number of companies, `in`", 200, "µs", measured.time("number of companies of a word"), NUMBERED),
@@ -146,9 +146,10 @@ def rows(measured):
         Row("two conditions, page of 50 companies, over the two counts", 10, "times",
             measured.over(conditions, f"{conditions}, the two counts alone"), counted),
         Row("two conditions, page of 50 companies", 300, "µs", measured.time(conditions), counted),
-        Row("DuckDB over the same", 20, "times", measured.times(conditions, "DuckDB"), counted, True),
+        Row("DuckDB over the same", 20, "times", measured.times(conditions, "DuckDB"), counted, is_least=True),
         Row("SQLite over the same", 20, "times", measured.times(conditions, "SQLite"),
-            "By index, SQLite counts companies in the order of slugs until the page is full; ours counts all of them.", True),
+            "By index, SQLite counts companies in the order of slugs until the page is full; ours counts all of them.",
+            is_least=True),
     ]
     whys = {
         "page": "Each segment is walked in its own order of values, and their pages are merged.",
@@ -163,8 +164,8 @@ def rows(measured):
         made.append(Row(f"10,000,000 signals over 1,000,000, {which}", goal, "times", growth[kind],
                         "Why was not looked for."))
     return made + [
-        Row("memory of one question over 10,000,000 signals", 64, "MiB", None, "No bench records it.", False, True),
-        Row("memory of an export in any order", 32, "MiB", None, "No bench records it.", False, True),
+        Row("memory of one question over 10,000,000 signals", 64, "MiB", None, "No bench records it.", is_other=True),
+        Row("memory of an export in any order", 32, "MiB", None, "No bench records it.", is_other=True),
         Row("index, bytes a signal more than on 26 November", 2, "bytes", 92.96 - 91.97, ""),
         Row("build, instructions more than on 26 November", 3, "%", 4.5,
             "Rows in the order of amounts, columns of companies and counts of values are written besides."),
