@@ -99,8 +99,12 @@ impl MatchedRows {
 
     /// Keeps the matches of some blocks.
     fn keep<O: Observer>(&mut self, execution: &mut Execution<'_, O>, blocks: Range<u32>) {
-        execution.visit_blocks(blocks, |block, rows| {
-            let rows = match rows {
+        let mut next = execution.block_at_or_after(blocks.start);
+        // Invariant: the matches of all of the blocks before `next` have been kept.
+        while let Some(block) = next.filter(|&block| block < blocks.end) {
+            execution.load_block(block);
+            execution.evaluate_residual();
+            let rows = match execution.candidates() {
                 CandidateRows::List(list) => BlockMatches::List(list.to_vec()),
                 CandidateRows::Bits { first_word, words } => BlockMatches::Bits {
                     first_word,
@@ -108,7 +112,8 @@ impl MatchedRows {
                 },
             };
             self.blocks.push((block, rows));
-        });
+            next = execution.block_at_or_after(block + 1);
+        }
     }
 
     /// Adds a row after all others.
@@ -149,24 +154,6 @@ impl MatchedRows {
     /// All blocks with matches.
     pub(crate) fn all(&self) -> MatchedBlocks<'_> {
         MatchedBlocks(&self.blocks)
-    }
-}
-
-impl<O: Observer> Execution<'_, O> {
-    /// Calls `visit` with each of some blocks, ascending, and its matches.
-    pub(super) fn visit_blocks(
-        &mut self,
-        blocks: Range<u32>,
-        mut visit: impl FnMut(u32, CandidateRows<'_>),
-    ) {
-        let mut next = self.block_at_or_after(blocks.start);
-        // Invariant: the matches of all of the blocks before `next` have been visited.
-        while let Some(block) = next.filter(|&block| block < blocks.end) {
-            self.load_block(block);
-            self.evaluate_residual();
-            visit(block, self.candidates());
-            next = self.block_at_or_after(block + 1);
-        }
     }
 }
 

@@ -1,14 +1,12 @@
 //! The matches of a segment as a set of rows, and whether a stored set has a live row.
 
-use super::candidate_rows::CandidateRows;
-use super::execution::Execution;
 use super::live::{LiveSegment, Request};
 use super::observer::Unobserved;
 use super::operand::rows_of;
 use crate::Result;
 use crate::encoding::posting::BlockRows;
 use crate::encoding::row_bits::RowBits;
-use crate::plan::{PlanStorage, Source};
+use crate::plan::Source;
 
 impl LiveSegment<'_> {
     /// Adds the matches of a request to a set of rows.
@@ -18,27 +16,8 @@ impl LiveSegment<'_> {
     ///
     /// Cost: that of a count without stored counts, and copying the set of each block.
     pub(crate) fn add_matches_to(self, request: &Request<'_>, rows: &mut RowBits) -> Result<()> {
-        if request.executor_for::<Unobserved>(self.segment).is_some() {
-            let (matched, ()) = self.matched_rows::<Unobserved>(request)?;
-            matched.add_to(rows);
-            return Ok(());
-        }
-        let mut storage = PlanStorage::new();
-        let plan = self.plan(&mut storage, request, None)?;
-        if plan.no_match.is_some() {
-            return Ok(());
-        }
-        let mut execution = Execution::<Unobserved>::unbound(self, request.strategies);
-        execution.bind(self, plan, &self.rows())?;
-        if !execution.visit_listed(|row| rows.insert(row.block(), &[row.offset()])) {
-            let blocks = 0..execution.blocks();
-            execution.visit_blocks(blocks, |block, matches| match matches {
-                CandidateRows::List(offsets) => rows.insert(block, offsets),
-                CandidateRows::Bits { first_word, words } => {
-                    rows.insert_words(block, first_word, words);
-                }
-            });
-        }
+        let (matched, ()) = self.matched_rows::<Unobserved>(request)?;
+        matched.add_to(rows);
         Ok(())
     }
 

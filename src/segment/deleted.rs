@@ -202,13 +202,14 @@ impl Deleted {
         segment: &Segment,
     ) -> Result<bool> {
         if let Some(companies) = self.companies.get() {
-            return Ok(!companies.is_empty() && companies.contains(company.0));
+            return Ok(companies.contains(company.0));
         }
         let rows = segment.company_rows(company)?;
         Ok(rows.iter().all(|&row| self.contains(row)))
     }
 
-    /// Whether no company is known to be deleted, as of most segments.
+    /// Whether no company is known to be deleted, as of most segments. It is asked first: looking for each company takes a
+    /// tenth of a count by 20 of them.
     pub(crate) fn has_no_company(&self) -> bool {
         self.companies.get().is_some_and(RoaringBitmap::is_empty)
     }
