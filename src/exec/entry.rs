@@ -21,7 +21,7 @@ use super::stored_facets;
 use crate::Result;
 use crate::encoding::posting::Posting;
 use crate::encoding::row::Row;
-use crate::plan::{Access, PhraseStep, Plan, PlanRequest, PlanStorage, Strategies};
+use crate::plan::{Access, Cost, PhraseStep, Plan, PlanRequest, PlanStorage, Strategies, cost};
 use crate::query::{Facet, IdOrder};
 use crate::segment::VisibleValues;
 
@@ -275,10 +275,25 @@ impl<'a> LiveSegment<'a> {
     }
 
     /// The maximum cost of visiting all matches and adding each to the counts of `facets` facets.
-    pub(crate) fn cost(self, request: &Request<'_>, facets: usize) -> Result<crate::plan::Cost> {
+    pub(crate) fn cost(self, request: &Request<'_>, facets: usize) -> Result<Cost> {
         let mut storage = PlanStorage::new();
         let plan = self.plan_without_company_sets(&mut storage, request, None)?;
         let rows = u64::from(self.segment.row_count());
         Ok(plan.cost(rows) + plan.tally_cost(rows, facets))
+    }
+    /// The cost of looking up `rows` rows, and the maximum cost of visiting all matches and counting them by company.
+    pub(crate) fn look_up_and_visit_cost(
+        self,
+        request: &Request<'_>,
+        rows: u64,
+    ) -> Result<(Cost, Cost)> {
+        /// A counter and a day.
+        const COUNTED: usize = 2;
+        let mut storage = PlanStorage::new();
+        let plan = self.plan_without_company_sets(&mut storage, request, None)?;
+        let all = u64::from(self.segment.row_count());
+        let visit = plan.cost(all) + plan.tally_cost(all, COUNTED);
+        let companies = u64::from(self.segment.company_count());
+        Ok((plan.look_up_cost(rows), visit + cost::of_rows(companies)))
     }
 }

@@ -245,7 +245,7 @@ impl Snapshot {
     /// # Errors
     /// A part of a file that a condition needs is damaged.
     ///
-    /// Cost: a look-up per condition and signal of the companies.
+    /// Cost: for each condition, a look-up per signal of the companies, or a visit to all matches if that takes less.
     pub(super) fn condition_matches(
         &self,
         conditions: &[Condition],
@@ -260,17 +260,59 @@ impl Snapshot {
             .rows_of_companies(numbers, u64::MAX)?
             .unwrap_or_default();
         for (index, condition) in conditions.iter().enumerate() {
-            let mut latest = vec![None; numbers.len()];
             let filter = condition.filter();
-            self.visit_matches_among(&listed, filter, today, |(_, position), day| {
-                found[position][index].count += 1;
-                latest[position] = day.max(latest[position]);
-            })?;
-            for (of_company, day) in found.iter_mut().zip(latest) {
+            let matches = if self.is_look_up_faster(&listed, filter, today)? {
+                self.looked_up_matches(&listed, filter, numbers.len(), today)?
+            } else {
+                let all = self.matches_by_company(filter, today, None, true)?;
+                let of_company = |&number| (all.count(number), all.day(number));
+                numbers.iter().map(of_company).collect()
+            };
+            for (of_company, (count, day)) in found.iter_mut().zip(matches) {
+                of_company[index].count = count;
                 of_company[index].latest_date = day.and_then(day_of_number);
             }
         }
         Ok(found)
+    }
+
+    /// Whether looking up listed rows takes less time than visiting all matches of a filter: a page may have the companies
+    /// with most signals, and a filter many phrases.
+    fn is_look_up_faster(
+        &self,
+        listed: &[CompanyRows],
+        filter: &Filter,
+        today: Date,
+    ) -> Result<bool> {
+        if !self.strategies.company_sets {
+            return Ok(false);
+        }
+        let request = self.request(filter, today);
+        let (mut look_up, mut visit) = (0, 0);
+        for (handle, listed) in self.segments.iter().zip(listed) {
+            let rows = listed.rows.len() as u64;
+            let costs = handle.live().look_up_and_visit_cost(&request, rows)?;
+            look_up += costs.0;
+            visit += costs.1;
+        }
+        Ok(look_up <= visit)
+    }
+
+    /// The number of matches among listed rows and the day of the latest, by the position of the company.
+    fn looked_up_matches(
+        &self,
+        listed: &[CompanyRows],
+        filter: &Filter,
+        companies: usize,
+        today: Date,
+    ) -> Result<Vec<(u64, Option<i32>)>> {
+        let mut matches = vec![(0, None); companies];
+        self.visit_matches_among(listed, filter, today, |(_, position), day| {
+            let (count, latest) = &mut matches[position];
+            *count += 1;
+            *latest = day.max(*latest);
+        })?;
+        Ok(matches)
     }
 }
 

@@ -20,6 +20,9 @@ const WORDS_PER_COST: u64 = 2;
 /// title.
 const ROWS_PER_COST: u64 = 32;
 
+/// Rows that are looked up in a stored set at the cost of one comparison of a title.
+const LOOK_UPS_PER_COST: u64 = 8;
+
 /// The cost of comparing a code of each of these rows.
 pub(crate) fn of_rows(rows: u64) -> Cost {
     rows / ROWS_PER_COST
@@ -41,6 +44,17 @@ impl Plan<'_> {
         let checked: u64 = steps.clone().map(|step| step.check_cost(candidates)).sum();
         let words: u64 = steps.map(|step| step.clause.prefixed_words()).sum();
         sets + ranges + phrases + checked + words.div_ceil(WORDS_PER_COST)
+    }
+
+    /// The cost of looking up some rows in each set, without listing those of the sets.
+    pub(crate) fn look_up_cost(&self, rows: u64) -> Cost {
+        if self.no_match.is_some() {
+            return 0;
+        }
+        let steps = self.required.iter().chain(&self.excluded);
+        let sources: u64 = steps.map(|step| step.source_count() as u64).sum();
+        let ranges = of_rows(self.ranges.len() as u64 * rows);
+        sources * rows / LOOK_UPS_PER_COST + ranges + self.phrases.len() as u64 * rows
     }
 
     /// The maximum cost of adding each match to the counts of `facets` facets.
