@@ -101,7 +101,8 @@ impl DecimalSum {
 pub(crate) fn rounded_hundredths(hundredths: i128) -> f64 {
     // Up to 2⁵³ the integer is exact, so that the division rounds once.
     if hundredths <= 1 << f64::MANTISSA_DIGITS {
-        return hundredths as f64 / 100.0;
+        // No sum is negative; an integer of 64 bits is converted by one instruction.
+        return hundredths as u64 as f64 / 100.0;
     }
     nearest(&hundredths, -2)
 }

@@ -402,38 +402,30 @@ impl<'s, O: Observer> AggregateRun<'s, O> {
         let GroupTable { groups, values, .. } = &self.table;
         let order = self.query.order();
         let descending = order == AggregateOrder::KeyDescending;
-        let pairs = self.pair_ranks(descending);
-        let compare = |&a: &u32, &b: &u32| {
-            let (one, other) = (&groups[a as usize], &groups[b as usize]);
-            let by_figure = match order {
-                AggregateOrder::Key | AggregateOrder::KeyDescending => std::cmp::Ordering::Equal,
-                AggregateOrder::Count => other.count.cmp(&one.count),
-                AggregateOrder::Sum => {
-                    // No sum is negative, so that none comes last.
-                    let sum = |group: u32| sums[group as usize].unwrap_or(-1.0);
-                    sum(b).total_cmp(&sum(a))
-                }
-            };
-            by_figure.then_with(|| match &pairs {
-                Some(ranks) => ranks[a as usize].cmp(&ranks[b as usize]),
-                None => values[0].compare(one.values[0], other.values[0], descending),
-            })
+        let figure = |group: usize| match order {
+            AggregateOrder::Key | AggregateOrder::KeyDescending => 0,
+            AggregateOrder::Count => u64::MAX - groups[group].count,
+            // The bits of sums, none of which is negative, compare like them; none comes last.
+            AggregateOrder::Sum => sums[group].map_or(u64::MAX, |sum| !sum.to_bits() - 1),
         };
-        let mut shown = self.all_cells();
+        let pairs = self.pair_ranks(descending);
+        let pair = |group: usize| pairs.as_ref().map_or(0, |ranks| ranks[group]);
+        let all = (0..groups.len()).map(|group| ((figure(group), pair(group)), group as u32));
+        let mut ranked: Vec<((u64, u64), u32)> = all.collect();
+        // Numbers are compared faster than keys, which are compared only where all numbers are equal.
+        let compare = |a: &((u64, u64), u32), b: &((u64, u64), u32)| {
+            let key = |&(_, group): &(_, u32)| groups[group as usize].values[0];
+            let by_key = || values[0].compare(key(a), key(b), descending);
+            a.0.cmp(&b.0).then_with(by_key)
+        };
         let limit = self.query.limit().unwrap_or(usize::MAX);
-        let truncated = limit < shown.len();
+        let truncated = limit < ranked.len();
         if truncated {
-            if order == AggregateOrder::Count {
-                // Numbers are selected faster than groups, whose keys are compared only where counts are equal.
-                let mut counts: Vec<u64> = groups.iter().map(|group| group.count).collect();
-                let at = counts.len() - 1 - limit;
-                let (_, &mut least, _) = counts.select_nth_unstable(at);
-                shown.retain(|&group| groups[group as usize].count >= least);
-            }
-            shown.select_nth_unstable_by(limit, compare);
-            shown.truncate(limit);
+            ranked.select_nth_unstable_by(limit, compare);
+            ranked.truncate(limit);
         }
-        shown.sort_unstable_by(compare);
+        ranked.sort_unstable_by(compare);
+        let shown = ranked.into_iter().map(|(_, group)| group).collect();
         Ranking { shown, truncated }
     }
 

@@ -172,19 +172,23 @@ impl CellSums {
     }
 
     fn figures(&self, query: &AggregateQuery, slots: &[SlotSum]) -> Vec<AmountFigures> {
+        let has_amounts = |slot: &SlotSum| slot.count > 0;
+        let [has_sum, has_min, has_max] =
+            [Measure::Sum, Measure::Min, Measure::Max].map(|measure| query.has(measure));
+        // There may be many cells, most of them of one currency: a vector that grows would take four times the memory.
+        let len = slots.iter().filter(|slot| has_amounts(slot)).count();
+        let mut figures = Vec::with_capacity(len);
         let with_amounts = self.currencies.iter().zip(slots);
-        let with_amounts = with_amounts.filter(|(_, slot)| slot.count > 0);
-        let figures = with_amounts.map(|(&currency, slot)| {
-            let sum = query.has(Measure::Sum).then_some(slot.hundredths);
-            AmountFigures {
+        for (&currency, slot) in with_amounts.filter(|(_, slot)| has_amounts(slot)) {
+            figures.push(AmountFigures {
                 currency,
                 count: slot.count,
-                sum: sum.map(rounded_hundredths),
-                min: query.has(Measure::Min).then_some(slot.min),
-                max: query.has(Measure::Max).then_some(slot.max),
+                sum: has_sum.then(|| rounded_hundredths(slot.hundredths)),
+                min: has_min.then_some(slot.min),
+                max: has_max.then_some(slot.max),
                 ..AmountFigures::default()
-            }
-        });
-        figures.collect()
+            });
+        }
+        figures
     }
 }

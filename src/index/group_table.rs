@@ -179,6 +179,16 @@ impl<T: Copy> ByCombination<T> {
         }
     }
 
+    /// How many combinations are set.
+    fn len_set(&self, is_set: impl Fn(T) -> bool) -> usize {
+        match self {
+            ByCombination::Dense(numbers) => {
+                numbers.iter().filter(|&&number| is_set(number)).count()
+            }
+            ByCombination::Sparse(numbers) => numbers.len(),
+        }
+    }
+
     /// The number of a combination that occurs.
     pub(super) fn get(&self, combination: u64) -> Option<T> {
         match self {
@@ -228,6 +238,9 @@ impl<'s> GroupTable<'s> {
         counts: &ByCombination<u64>,
         query: &AggregateQuery,
     ) -> Result<ByCombination<u32>> {
+        if columns.columns.len() == 2 {
+            self.by_values.reserve(counts.len_set(|count| count > 0));
+        }
         // By column and code; a code is looked up once.
         let mut known = [0, 1].map(|index| {
             let codes = columns.columns.get(index).map_or(1, GroupColumn::len);
