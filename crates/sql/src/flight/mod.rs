@@ -16,6 +16,7 @@ mod connection_info;
 mod connections;
 mod handle;
 mod host;
+mod priority;
 mod running;
 mod shard_scans;
 mod tls;
@@ -33,9 +34,6 @@ use running::Statements;
 pub use host::{FlightHost, FlightOptions};
 pub use shard_scans::ShardScans;
 pub use tls::{FlightTls, check_flight_address};
-
-/// How much lower than that of others the priority of the threads is. On Linux it is per thread.
-const NICENESS: i32 = 15;
 
 /// A listener that answers until it is dropped, which breaks off what it answers.
 #[derive(Debug)]
@@ -116,7 +114,7 @@ impl FlightServer {
 
     /// Starts threads of low priority, which end with the server.
     fn add(&mut self, threads: &mut Builder) -> Result<Handle, SqlError> {
-        let threads = threads.on_thread_start(lower_priority).build();
+        let threads = threads.on_thread_start(priority::lower).build();
         let threads = threads.map_err(SqlError::io)?;
         let handle = threads.handle().clone();
         self.runtimes.push(threads);
@@ -132,13 +130,3 @@ impl Drop for FlightServer {
         }
     }
 }
-
-#[cfg(target_os = "linux")]
-fn lower_priority() {
-    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-        tracing::warn!(%error, "SQL statements run at the priority of searches");
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn lower_priority() {}

@@ -13,7 +13,7 @@ use signaldex::Snapshot;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::host::FlightOptions;
-use super::lower_priority;
+use super::priority;
 use crate::error::{SqlError, SqlErrorKind};
 use crate::shard_scan::ShardScan;
 
@@ -133,7 +133,7 @@ struct RunningScan {
 
 impl RunningScan {
     fn run(self, snapshots: Vec<Arc<Snapshot>>, scan: ShardScan) {
-        lower_priority();
+        priority::lower();
         let batches = match scan.batches(snapshots) {
             Ok(batches) => batches,
             Err(error) => return self.end_with(error),
