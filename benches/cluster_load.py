@@ -3,11 +3,11 @@
 
 usage: benches/cluster_load.py PROGRAM [SECONDS [SIGNALS]]
 
-PROGRAM is built with `cargo build --profile measured --features cluster`. Three nodes on loopback hold six
-shards, each twice. First, 16 connections ask one index of everything, and then the nodes, for pages, counts
-and filter options alone: processor time a request. Then 16, 64, 256 and 512 connections to each node ask for
-all three, for SECONDS a level; after that a node is killed and started again, and stopped and continued.
-Every answer is compared with that of the one index. The tables are Markdown.
+PROGRAM is built with `cargo build --profile measured --features cluster`. Three nodes on loopback hold six shards, or as
+many as SIGNALDEX_SHARDS says, each twice. First, 16 connections ask one index of everything, and then the nodes, for pages,
+counts and filter options alone: processor time a request. Then 16, 64, 256 and 512 connections to each node, or those of
+SIGNALDEX_LEVELS, ask for all three, for SECONDS a level; after that a node is killed and started again, and stopped and
+continued. Every answer is compared with that of the one index. The tables are Markdown.
 """
 
 import collections
@@ -25,8 +25,8 @@ import time
 import urllib.request
 
 NODES = ["one", "two", "three"]
-SHARDS = 6
-LEVELS = [int(level) for level in os.environ.get("SIGNALDEX_LEVELS", "16,64,256,512").split(",")]
+SHARDS = int(os.environ.get("SIGNALDEX_SHARDS", "6"))
+LEVELS = [int(level) for level in os.environ.get("SIGNALDEX_LEVELS", "16,64,256,512").split(",") if level]
 KINDS = {
     "page": "/api/v1/signals?q=raises&limit=50",
     "count": "/api/v1/signals?q=raises&countOnly=true",

@@ -3,6 +3,7 @@
 
 usage: benches/questions.py PROGRAM [SIGNALS [BENCH]]
        benches/questions.py --alone SIGNALS [BENCH]
+       benches/questions.py --memory SIGNALS [BENCH]
 
 PROGRAM, with the features `sql` and `parquet`, generates SIGNALS (1,000,000) signals in target/sql as benches/sql.py
 does. DuckDB has the tables in memory and one thread; SQLite has them in memory with the indexes that suit the questions
@@ -12,7 +13,8 @@ that differs ends the script. Then all are asked the questions RUNS times, and `
 built BENCH, is run. Peers are asked for the groups that are shown, but not for totals, which ours has.
 
 Prints the record benches/results/questions.json. With --alone only the bench runs, over SIGNALS signals: the record
-benches/results/questions-10000000.json. What misses its goal is in benches/results/questions.md.
+benches/results/questions-10000000.json. With --memory `cargo bench --bench question_memory` shows what questions and exports need
+beside the index: the record benches/results/questions-memory.json. What misses its goal is in benches/results/questions.md.
 """
 import datetime
 import json
@@ -43,6 +45,7 @@ TASK = re.compile(r"^ *([\d.]+) µs +([\d.]+) µs +([\d.]+)  (.+)$", re.M)
 PAGE = re.compile(r"^ *([\d.]+) µs by id +([\d.]+) µs by (\S+) +([\d.]+), four segments +([\d.]+) µs +[\d.]+  (.+) "
                   r"\((\d+)\)$", re.M)
 MEAN = re.compile(r"^geometric mean of (\d+): ([\d.]+)$", re.M)
+MEMORY = re.compile(r"^ *([\d.]+) MiB for the (question|export) (.+)$", re.M)
 # What tasks of ours have to reach by themselves.
 GOALS = {
     "months of a word": "1.2 times one list of filter options",
@@ -190,9 +193,9 @@ def measure(peers, shown):
     return medians
 
 
-def run_bench(bench, signals):
+def run_bench(bench, signals, name="questions"):
     """What the bench prints."""
-    command = [bench] if bench else ["cargo", "bench", "--quiet", "--bench", "questions"]
+    command = [bench] if bench else ["cargo", "bench", "--quiet", "--bench", name]
     environment = os.environ | {"SIGNALDEX_SIGNALS": str(signals)}
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if run.returncode != 0:
@@ -215,6 +218,16 @@ def bench_record(printed):
                                   "goal of one segment"], "rows": tasks},
         },
     }
+
+
+def memory_record(printed):
+    """What questions and exports need, and the most of each kind."""
+    rows = [[kind, name, mib] for mib, kind, name in MEMORY.findall(printed)]
+    values = {}
+    for kind in ("question", "export"):
+        most = max((row for row in rows if row[0] == kind), key=lambda row: float(row[2]))
+        values |= {kind: most[2], f"{kind}-most": most[1]}
+    return {"values": values, "tables": {"memory": {"columns": ["what", "which", "MiB"], "rows": rows}}}
 
 
 def peer_table(record, medians, peers):
@@ -242,12 +255,13 @@ def main():
     arguments = sys.argv[1:]
     if not arguments:
         sys.exit(__doc__)
-    is_alone = arguments[0] == "--alone"
+    only = arguments[0] if arguments[0] in ("--alone", "--memory") else None
     signals = int(arguments[1]) if len(arguments) > 1 else 1_000_000
     bench = pathlib.Path(arguments[2]).resolve() if len(arguments) > 2 else None
-    if is_alone:
+    if only == "--memory":
+        record = memory_record(run_bench(bench, signals, "question_memory"))
+    elif only:
         record = bench_record(run_bench(bench, signals))
-        repeat = f"benches/questions.py --alone {signals}"
     else:
         program = pathlib.Path(arguments[0]).resolve()
         folder = sql.prepare(program, signals)
@@ -257,7 +271,7 @@ def main():
         medians = measure(peers, shown)
         record = bench_record(run_bench(bench, signals))
         record["tables"]["peers"] = peer_table(record, medians, peers)
-        repeat = f"benches/questions.py PROGRAM {signals}"
+    repeat = f"benches/questions.py {only or 'PROGRAM'} {signals}"
     about = {"date": time.strftime("%Y-%m-%d"), "machine": machine(), "repeat": repeat}
     print(json.dumps(about | record, indent=2, ensure_ascii=False))
 

@@ -8,6 +8,7 @@ for pages, counts and filter options for MINUTES (60), and of ten requests one c
 minute the resident memory of the nodes is printed. Ends with 1 if an answer is wrong, if the memory of a node has grown by
 more than a megabyte in ten minutes between the second sixth of the time and its end, or if a question is left over.
 """
+import contextlib
 import re
 import socket
 import sys
@@ -36,7 +37,9 @@ class LeavingLoad(Load):
         number = client.connection.fileno()
         poller.unregister(number)
         del by_number[number]
-        client.connection.shutdown(socket.SHUT_RDWR)
+        # A node closes connections, too, of clients that get no time to send.
+        with contextlib.suppress(OSError):
+            client.connection.shutdown(socket.SHUT_RDWR)
         client.connection.close()
         self.left += 1
         lost.append(client)

@@ -10,13 +10,14 @@
 mod classes;
 #[path = "../corpus/mod.rs"]
 mod corpus;
+mod pages;
 mod tasks;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use signaldex::query::Order;
-use signaldex::{Filter, Index, IndexBuilder, Snapshot, sample};
+use signaldex::query::{CompanyQuery, GroupBy, Measure, Order};
+use signaldex::{AggregateQuery, Filter, Index, IndexBuilder, Snapshot, sample};
 
 use classes::Statistics;
 use corpus::Source;
@@ -33,6 +34,25 @@ const ROUNDS: usize = 15;
 const ROUND_TIME: Duration = Duration::from_millis(4);
 /// Thousandths of the signals that each commit writes again: 15 in all, far more than the next.
 const UPDATED: [f64; 3] = [13.0, 1.8, 0.2];
+
+/// Counts the companies of all signals.
+const COUNT_COMPANIES: fn(&Snapshot) = |snapshot| {
+    let builder = AggregateQuery::builder(Filter::default());
+    let query = builder
+        .by([GroupBy::Company])
+        .measures([Measure::Count])
+        .limit(10);
+    let query = query.build().expect("a valid query");
+    black_box(snapshot.aggregate(&query, sample::AS_OF).expect(WHOLE));
+};
+
+/// Counts the companies with a round.
+const COUNT_FULFILLING: fn(&Snapshot) = |snapshot| {
+    let query = CompanyQuery::from_query_string("has=(fundingStage=series a)");
+    let query = query.expect("a valid query");
+    let count = snapshot.count_companies(query.filter(), sample::AS_OF);
+    black_box(count.expect(WHOLE));
+};
 
 fn main() -> Result<()> {
     let row = std::env::args()
@@ -67,7 +87,7 @@ fn main() -> Result<()> {
         }
     }
     if is_asked("pages") {
-        tasks::pages_by_value(&fresh, &updated, &statistics)?;
+        pages::by_value(&fresh, &updated, &statistics)?;
     }
     Ok(())
 }
@@ -97,8 +117,8 @@ fn commit_updates(index: &Index, thousandths: f64) -> Result<()> {
 /// Shows what the first count of companies takes on a snapshot, and the second.
 fn first_use(of: &str, snapshot: &Snapshot) {
     for (what, count) in [
-        ("companies of all signals", tasks::COUNT_COMPANIES),
-        ("companies that fulfil a filter", tasks::COUNT_FULFILLING),
+        ("companies of all signals", COUNT_COMPANIES),
+        ("companies that fulfil a filter", COUNT_FULFILLING),
     ] {
         let time = || {
             let started = Instant::now();

@@ -4,7 +4,7 @@
 //!
 //! Draws queries of the parts that cost most (`shapes`), alone and together, and shows the slowest of
 //! each combination with the time of its page and its count, the least of three calls each, among them any of the 200
-//! prefixes of three letters that stand for most words.
+//! prefixes of three letters that stand for most words. `questions` draws the slowest of the other questions.
 //! `benches/corpus` says over which corpus. The fixed ones among them are tasks of
 //! `benches/instructions`.
 
@@ -13,6 +13,7 @@
 mod classes;
 #[path = "../corpus/mod.rs"]
 mod corpus;
+mod questions;
 mod shapes;
 
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ fn main() -> Result<()> {
     counts.note(shape, &query, count_time(&snapshot, &query));
     pages.print("page");
     counts.print("count");
-    Ok(())
+    questions::print(&snapshot, &mut draw)
 }
 
 fn page_time(snapshot: &Snapshot, query: &Query) -> Duration {
@@ -74,6 +75,10 @@ fn count_time(snapshot: &Snapshot, query: &Query) -> Duration {
                 .expect("a whole index"),
         );
     })
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
 }
 
 /// The least time of some calls.
@@ -103,8 +108,7 @@ impl Slowest {
         all.sort_by_key(|(_, (time, _))| std::cmp::Reverse(*time));
         println!("\n## slowest {what} of each combination, in microseconds\n");
         for (shape, (time, query)) in all.into_iter().take(SHOWN) {
-            let micros = time.as_nanos() as f64 / 1e3;
-            println!("{micros:>10.1}  {shape}\n            {query}");
+            println!("{:>10.1}  {shape}\n            {query}", micros(time));
         }
     }
 }

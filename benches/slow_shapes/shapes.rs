@@ -199,6 +199,28 @@ impl<'a> Draw<'a> {
         ("any of 200 prefixes", built(query))
     }
 
+    /// Any of many phrases of frequent words and of titles, which fit in some characters.
+    #[allow(dead_code, reason = "not of the gate")]
+    pub(crate) fn any_phrases(&mut self, chars: usize) -> String {
+        if self.one_of_two() {
+            self.text(Draw::phrases, WORDS, 1, chars)
+        } else {
+            self.text(Draw::titles_phrases, WORDS, 1, chars)
+        }
+    }
+
+    /// Two neighbouring words each of as many titles.
+    #[allow(dead_code, reason = "not of the gate")]
+    pub(crate) fn rare_phrases(&mut self, count: usize) -> String {
+        let phrases = (0..count).map(|_| format!("\"{}\"", self.window(2).join(" ")));
+        fitting(phrases.collect(), TEXT_CHARS)
+    }
+
+    #[allow(dead_code, reason = "not of the gate")]
+    pub(crate) fn one_of_two(&mut self) -> bool {
+        self.random.below(2) == 0
+    }
+
     /// Some queries of each part alone, with its name, and some of several parts.
     #[allow(dead_code, reason = "the gate asks for them")]
     pub(crate) fn fixed(&mut self) -> Vec<(&'static str, Vec<Query>)> {

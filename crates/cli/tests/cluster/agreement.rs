@@ -233,7 +233,7 @@ fn a_cluster_answers_as_one_index_byte_for_byte() {
     let queries = number("SIGNALDEX_QUERIES", 40);
     let signals = number("SIGNALDEX_SIGNALS", 3_000);
     fixture.generate("many", signals, number("SIGNALDEX_SEED", 1));
-    for shards in [1, 2, 3, 7] {
+    for shards in [1, 2, 3, 7, 64] {
         compare(&fixture, "many", shards, queries);
     }
     fixture.generate("few", FEW_SIGNALS, 2);
