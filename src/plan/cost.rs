@@ -35,9 +35,7 @@ impl Plan<'_> {
             return 0;
         }
         let candidates = self.matches_max(rows);
-        let steps = self.required.iter().chain(&self.excluded);
-        let sources: u64 = steps.map(|step| step.source_count() as u64).sum();
-        let sets = sources * blocks(rows) * SET_BLOCK_COST;
+        let sets = self.source_count() * blocks(rows) * SET_BLOCK_COST;
         let ranges = self.ranges.len() as u64 * candidates / ROWS_PER_COST;
         let phrases = self.phrases.len() as u64 * candidates;
         let steps = self.required.iter().chain(&self.excluded);
@@ -51,10 +49,15 @@ impl Plan<'_> {
         if self.no_match.is_some() {
             return 0;
         }
-        let steps = self.required.iter().chain(&self.excluded);
-        let sources: u64 = steps.map(|step| step.source_count() as u64).sum();
         let ranges = of_rows(self.ranges.len() as u64 * rows);
-        sources * rows / LOOK_UPS_PER_COST + ranges + self.phrases.len() as u64 * rows
+        let sets = self.source_count() * rows / LOOK_UPS_PER_COST;
+        sets + ranges + self.phrases.len() as u64 * rows
+    }
+
+    /// The number of stored sets that all steps combine.
+    fn source_count(&self) -> u64 {
+        let steps = self.required.iter().chain(&self.excluded);
+        steps.map(|step| step.source_count() as u64).sum()
     }
 
     /// The maximum cost of adding each match to the counts of `facets` facets.
