@@ -16,15 +16,13 @@ WORD_LISTED = "It is counted from the bits of the word by period; lists of filte
 NUMBERED = "Each match is looked up in a numbering of companies; nothing of that is stored with the word."
 WALKED = ("A page by id stops after 50 matches, mostly within a microsecond; one by value probes rows in the order of values, "
           "most of which do not match.")
-# By name in the record of `benches/slow_shapes`.
+# By name in the record of `benches/slow_shapes`: of what, and why the goal is missed.
 SLOWEST = {
-    "conditions": "300 pages of companies with eight conditions of phrases",
-    "by-value": "300 pages by value under 50 rare phrases",
-    "groups": "questions for 23,000 to 49,000 groups with quartiles",
-}
-SLOWEST_WHY = {
-    "conditions": "Each condition takes as long as the slowest counts of phrases, and those of `has` are counted again for "
-                  "the page.",
+    "conditions": ("300 pages of companies with eight conditions of phrases",
+                   "Each condition takes as long as the slowest counts of phrases, and those of `has` are counted again for "
+                   "the page."),
+    "by-value": ("300 pages by value under 50 rare phrases", ""),
+    "groups": ("questions for 23,000 to 49,000 groups with quartiles", ""),
 }
 UNMEASURED = "The record is older than this question."
 
@@ -175,8 +173,8 @@ def rows(measured):
         which = "geometric mean of pages by value" if kind == "page" else f"most of {kind}"
         made.append(Row(f"10,000,000 signals over 1,000,000, {which}", goal, "times", growth[kind],
                         "Columns and counters of ten times as many signals and companies do not fit into the caches."))
-    for name, what in SLOWEST.items():
-        made.append(Row(f"slowest of {what}", 20_000, "µs", float(slowest[name]), SLOWEST_WHY.get(name, "")))
+    for name, (what, why) in SLOWEST.items():
+        made.append(Row(f"slowest of {what}", 20_000, "µs", float(slowest[name]), why))
     return made + [
         Row(f"memory of one question over 10,000,000 signals, most: {memory['question-most']}", 64, "MiB",
             float(memory["question"]), "Each group of each segment has its counters and its histogram."),

@@ -13,8 +13,9 @@ that differs ends the script. Then all are asked the questions RUNS times, and `
 built BENCH, is run. Peers are asked for the groups that are shown, but not for totals, which ours has.
 
 Prints the record benches/results/questions.json. With --alone only the bench runs, over SIGNALS signals: the record
-benches/results/questions-10000000.json. With --memory `cargo bench --bench question_memory` shows what questions and exports need
-beside the index: the record benches/results/questions-memory.json. What misses its goal is in benches/results/questions.md.
+benches/results/questions-10000000.json. With --memory `cargo bench --bench question_memory` shows what questions and
+exports need beside the index: the record benches/results/questions-memory.json. What misses its goal is in
+benches/results/questions.md.
 """
 import datetime
 import json

@@ -107,8 +107,8 @@ def check_rows(program, folder):
         run = subprocess.run([program, "sql", folder / "index", statement, "--format", "csv"], check=True,
                              capture_output=True, text=True)
         found = run.stdout.splitlines()[1]
-        theirs = f"SELECT count(*), min(id), max(id) FROM '{folder}/signals.parquet' WHERE {search[1]}"
-        expected = ",".join(map(str, database.execute(theirs).fetchone()))
+        statement = f"SELECT count(*), min(id), max(id) FROM '{folder}/signals.parquet' WHERE {search[1]}"
+        expected = ",".join(map(str, database.execute(statement).fetchone()))
         if found != expected:
             sys.exit(f"{search}: {found} and {expected} rows")
 

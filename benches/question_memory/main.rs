@@ -34,7 +34,7 @@ const EXPORTS: [(&str, Order, &str); 4] = [
     ("amount", Order::SmallestAmount, "fundingCurrency=USD"),
 ];
 
-/// Aggregates of many groups, with every measure.
+/// Aggregates of many groups, with quartiles.
 const GROUPS: [(&str, &str); 3] = [
     (
         "quartiles by week and country",

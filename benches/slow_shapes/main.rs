@@ -17,6 +17,7 @@ mod questions;
 mod shapes;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,9 @@ const DRAWS: usize = 20_000;
 const CALLS: usize = 3;
 /// Combinations shown.
 const SHOWN: usize = 12;
+
+/// What is written where something that cannot fail does.
+const WHOLE: &str = "an index that was just built is whole";
 
 /// What can go wrong ends the bench.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -60,25 +64,15 @@ fn main() -> Result<()> {
 fn page_time(snapshot: &Snapshot, query: &Query) -> Duration {
     least(|| {
         drop(black_box(
-            snapshot
-                .search(query, sample::AS_OF)
-                .expect("a whole index"),
+            snapshot.search(query, sample::AS_OF).expect(WHOLE),
         ))
     })
 }
 
 fn count_time(snapshot: &Snapshot, query: &Query) -> Duration {
     least(|| {
-        black_box(
-            snapshot
-                .count(query.filter(), sample::AS_OF)
-                .expect("a whole index"),
-        );
+        black_box(snapshot.count(query.filter(), sample::AS_OF).expect(WHOLE));
     })
-}
-
-fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
 }
 
 /// The least time of some calls.
@@ -96,7 +90,7 @@ fn least(call: impl Fn()) -> Duration {
 struct Slowest(BTreeMap<String, (Duration, String)>);
 
 impl Slowest {
-    fn note(&mut self, shape: &str, query: &Query, time: Duration) {
+    fn note(&mut self, shape: &str, query: &dyn Display, time: Duration) {
         let slowest = self.0.entry(shape.to_owned()).or_default();
         if time > slowest.0 {
             *slowest = (time, query.to_string());
@@ -108,7 +102,8 @@ impl Slowest {
         all.sort_by_key(|(_, (time, _))| std::cmp::Reverse(*time));
         println!("\n## slowest {what} of each combination, in microseconds\n");
         for (shape, (time, query)) in all.into_iter().take(SHOWN) {
-            println!("{:>10.1}  {shape}\n            {query}", micros(time));
+            let micros = time.as_nanos() as f64 / 1e3;
+            println!("{micros:>10.1}  {shape}\n            {query}");
         }
     }
 }

@@ -5,19 +5,16 @@ use signaldex::query::{CompanyQuery, Order, ParameterSet};
 use signaldex::{AggregateQuery, Currency, ErrorKind, Query, Snapshot, sample};
 
 use crate::shapes::Draw;
-use crate::{Result, least, micros};
+use crate::{Result, Slowest, WHOLE, least, page_time};
 
 /// Queries drawn of each kind of companies and pages.
 const DRAWS: usize = 300;
 /// Conditions of each kind.
 const CONDITIONS: usize = 4;
-/// Characters of the phrases of a condition: all those of one kind have 8,000.
-const CONDITION_CHARS: usize = 980;
 /// Phrases of a query by value.
 const PHRASES: usize = 50;
 
-/// What groups all signals into very many groups.
-/// Those that are refused as too many are left out.
+/// What groups all signals into very many groups; what is refused as too many is left out.
 const GROUPS: [&str; 6] = [
     "by=day,countries&measures=companies,sum,p25,median,p75",
     "by=day,industries&measures=companies,sum,p25,median,p75",
@@ -32,39 +29,34 @@ const GROUPS: [&str; 6] = [
 /// # Errors
 /// A query is refused.
 pub(crate) fn print(snapshot: &Snapshot, draw: &mut Draw<'_>) -> Result<()> {
-    println!("\n## slowest other questions, in microseconds\n");
-    let mut companies = Slowest::default();
-    let mut pages = Slowest::default();
+    let mut slowest = Slowest::default();
     for _ in 0..DRAWS {
         let text = conditions(draw);
         let query = CompanyQuery::from_query_string(&text)?;
-        companies.note(text, || snapshot.companies(&query, sample::AS_OF).is_ok());
+        let time = least(|| drop(snapshot.companies(&query, sample::AS_OF).expect(WHOLE)));
+        slowest.note("companies with eight conditions of phrases", &text, time);
         let query = by_value(draw)?;
-        pages.note(query.to_string(), || {
-            snapshot.search(&query, sample::AS_OF).is_ok()
-        });
+        let time = page_time(snapshot, &query);
+        slowest.note("page by value under 50 rare phrases", &query, time);
     }
-    companies.print("companies with eight conditions of phrases");
-    pages.print("a page by value under 50 rare phrases");
     for text in GROUPS {
         let query = AggregateQuery::from_query_string(text, ParameterSet::FILTERS)?;
         let answer = match snapshot.aggregate(&query, sample::AS_OF) {
             Err(error) if error.kind() == ErrorKind::TooManyGroups => continue,
             answer => answer?,
         };
-        let mut groups = Slowest::default();
-        groups.note(text.to_owned(), || {
-            snapshot.aggregate(&query, sample::AS_OF).is_ok()
-        });
-        groups.print(&format!("{} groups with quartiles", answer.totals.groups));
+        let time = least(|| drop(snapshot.aggregate(&query, sample::AS_OF).expect(WHOLE)));
+        let shape = format!("{} groups with quartiles", answer.totals.groups);
+        slowest.note(&shape, &text, time);
     }
+    slowest.print("other question");
     Ok(())
 }
 
 /// A query of as many conditions as there may be, each of many phrases.
 fn conditions(draw: &mut Draw<'_>) -> String {
     let mut of_kind = |min: &str| {
-        let condition = |_| format!("(any={};{min})", draw.any_phrases(CONDITION_CHARS));
+        let condition = |_| format!("(any={};{min})", draw.any_phrases());
         let all: Vec<String> = (0..CONDITIONS).map(condition).collect();
         all.join(",")
     };
@@ -75,7 +67,7 @@ fn conditions(draw: &mut Draw<'_>) -> String {
     )
 }
 
-/// A page by date or amount of whatever has one of many phrases, few of which match much.
+/// A page by date or amount of what has one of many phrases, few of which match much.
 fn by_value(draw: &mut Draw<'_>) -> Result<Query> {
     let builder = Query::builder().any(draw.rare_phrases(PHRASES));
     let builder = if draw.one_of_two() {
@@ -86,21 +78,4 @@ fn by_value(draw: &mut Draw<'_>) -> Result<Query> {
             .funding_currency(Currency::new("USD"))
     };
     Ok(builder.build()?)
-}
-
-/// The slowest of some questions.
-#[derive(Default)]
-struct Slowest(f64, String);
-
-impl Slowest {
-    fn note(&mut self, question: String, ask: impl Fn() -> bool) {
-        let time = micros(least(|| assert!(ask(), "a whole index")));
-        if time > self.0 {
-            (self.0, self.1) = (time, question);
-        }
-    }
-
-    fn print(self, what: &str) {
-        println!("{:>10.1}  {what}\n            {}", self.0, self.1);
-    }
 }

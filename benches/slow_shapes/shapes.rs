@@ -199,13 +199,13 @@ impl<'a> Draw<'a> {
         ("any of 200 prefixes", built(query))
     }
 
-    /// Any of many phrases of frequent words and of titles, which fit in some characters.
+    /// As many phrases of frequent words or of titles as fit.
     #[allow(dead_code, reason = "not of the gate")]
-    pub(crate) fn any_phrases(&mut self, chars: usize) -> String {
+    pub(crate) fn any_phrases(&mut self) -> String {
         if self.one_of_two() {
-            self.text(Draw::phrases, WORDS, 1, chars)
+            self.text(Draw::phrases, WORDS, 1, TEXT_CHARS)
         } else {
-            self.text(Draw::titles_phrases, WORDS, 1, chars)
+            self.text(Draw::titles_phrases, WORDS, 1, TEXT_CHARS)
         }
     }
 
