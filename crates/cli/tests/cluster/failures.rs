@@ -158,7 +158,8 @@ fn lose_shards(signal: &str) -> (Fixture, Served, Cluster) {
             let started = Instant::now();
             let answer = node.get(target);
             longest = longest.max(started.elapsed());
-            assert!(names_a_lost_shard(&answer), "{round} {target}: {answer:?}");
+            let body = String::from_utf8_lossy(&answer.body);
+            assert!(names_a_lost_shard(&answer), "{round} {target}: {body:.300}");
             assert_eq!(answer.charged(), 0, "{target}");
             assert!(answer.header("retry-after").is_some(), "{target}");
         }

@@ -314,10 +314,14 @@ impl Served {
         files.filter_map(path).collect()
     }
 
-    /// Sends a signal that does not end it, such as STOP.
+    /// Sends a signal that does not end it, such as STOP, after which no thread runs: on a busy machine that takes
+    /// milliseconds.
     pub(crate) fn send(&self, name: &str) {
         let id = self.process.id().to_string();
         run(Command::new("kill").args(["-s", name, &id]));
+        while name == "STOP" && !self.is_stopped() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Makes a node read its certificate again, and waits until it has.
@@ -338,6 +342,17 @@ impl Served {
         if name == "KILL" {
             self.process.wait().expect("an end");
         }
+    }
+
+    /// Whether none of its threads runs any more.
+    fn is_stopped(&self) -> bool {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("threads");
+        threads.into_iter().all(|thread| {
+            let stat = fs::read_to_string(thread.expect("a thread").path().join("stat"));
+            // Its number, its name in parentheses, and its state.
+            let state = stat.as_ref().ok().and_then(|stat| stat.rsplit_once(") "));
+            state.is_some_and(|(_, state)| state.starts_with('T'))
+        })
     }
 }
 
