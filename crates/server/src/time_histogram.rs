@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::state::leb128;
+use unsigned_varint::{decode, encode};
 
 /// Buckets per power of two: the upper bound of a bucket is at most 9.1 % above the times in it.
 const STEPS: u32 = 8;
@@ -47,7 +47,7 @@ impl TimeHistogram {
         let mut bytes = Vec::with_capacity(2 * self.counts.len());
         for &(bucket, count) in &self.counts {
             bytes.push(bucket);
-            leb128::push(&mut bytes, count);
+            bytes.extend(encode::u64(count, &mut encode::u64_buffer()));
         }
         bytes
     }
@@ -56,8 +56,8 @@ impl TimeHistogram {
     pub(crate) fn from_bytes(mut rest: &[u8]) -> Option<TimeHistogram> {
         let mut counts: Vec<(u8, u64)> = Vec::with_capacity(rest.len() / 2);
         while let Some((&bucket, after)) = rest.split_first() {
+            let (count, after) = decode::u64(after).ok()?;
             rest = after;
-            let count = leb128::take(&mut rest)?;
             let follows = counts.last().is_none_or(|(last, _)| *last < bucket);
             if count == 0 || !follows {
                 return None;

@@ -10,9 +10,9 @@
 
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
+use unsigned_varint::{decode, encode};
 
 use super::kept_store::{KeptBatch, LIFETIME_SECONDS, row_bytes};
-use super::leb128;
 use super::number::Number;
 use super::replay_store;
 use super::{ChargeError, NewReplay, State, StateError};
@@ -204,7 +204,7 @@ impl Slice {
         let (&oldest, &newest) = (ids.first()?, ids.last()?);
         let mut deltas = Vec::with_capacity(2 * ids.len());
         for pair in ids.windows(2) {
-            leb128::push(&mut deltas, pair[1] - pair[0]);
+            deltas.extend(encode::u64(pair[1] - pair[0], &mut encode::u64_buffer()));
         }
         Some(Slice {
             oldest,
@@ -223,7 +223,8 @@ impl Slice {
         let mut rest = self.deltas.as_slice();
         let (mut last, mut ids) = (self.oldest, vec![self.oldest]);
         while !rest.is_empty() {
-            last = last.checked_add(leb128::take(&mut rest)?)?;
+            let (delta, after) = decode::u64(rest).ok()?;
+            (last, rest) = (last.checked_add(delta)?, after);
             ids.push(last);
         }
         (last == self.newest).then_some(ids)

@@ -16,7 +16,6 @@ mod functions;
 mod kept_store;
 mod key_pages;
 mod key_store;
-pub(crate) mod leb128;
 mod number;
 mod outcome;
 mod pace;
