@@ -1,6 +1,5 @@
 //! Batches of `signals`: rows that fulfil the conditions of a scan, and their columns as arrays.
 
-use std::collections::HashMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use datafusion::arrow::array::{
     new_null_array,
 };
 use datafusion::arrow::datatypes::{DataType, SchemaRef, UInt32Type};
-use datafusion::common::Result;
+use datafusion::common::{HashMap, Result};
 use signaldex::{Facet, RowBlock, SegmentColumns, Signal, SignalId};
 use time::UtcDateTime;
 
@@ -141,14 +140,10 @@ impl SignalBatches {
                 ),
                 SignalSource::Facet(facet) => self.labels(number, facet, block)?,
                 SignalSource::CompanySlug => {
-                    own_dictionary(block.companies().map_err(of_corpus)?.map(Some), |company| {
-                        segment.company_slug(company)
-                    })?
+                    of_company(segment, block, |company| segment.company_slug(company))?
                 }
                 SignalSource::CompanyName => {
-                    own_dictionary(block.companies().map_err(of_corpus)?.map(Some), |company| {
-                        segment.company_name(company)
-                    })?
+                    of_company(segment, block, |company| segment.company_name(company))?
                 }
                 SignalSource::Query => {
                     let search = self.narrowed.search.as_deref();
@@ -170,7 +165,7 @@ impl SignalBatches {
         let codes = codes.map(|value| value.map(|value| of_segment[value as usize]));
         let texts = &labels.labels;
         if texts.len() > block.len() {
-            return own_dictionary(codes, |code| Ok(texts.value(code as usize)));
+            return own_dictionary(codes, block.len(), |code| Ok(texts.value(code as usize)));
         }
         let keys: UInt32Array = codes.collect();
         let array = DictionaryArray::<UInt32Type>::try_new(keys, Arc::clone(texts) as ArrayRef)?;
@@ -178,14 +173,26 @@ impl SignalBatches {
     }
 }
 
-/// Texts by number, with a dictionary of those that occur.
-fn own_dictionary<'t>(
-    numbers: impl Iterator<Item = Option<u32>>,
+/// A text of the company of each row.
+fn of_company<'t>(
+    segment: &SegmentColumns<'_>,
+    block: &RowBlock<'_>,
     text: impl Fn(u32) -> signaldex::Result<&'t str>,
 ) -> Result<ArrayRef> {
-    let mut by_number: HashMap<u32, u32> = HashMap::new();
+    let companies = block.companies().map_err(of_corpus)?;
+    let distinct_max = block.len().min(segment.company_count() as usize);
+    own_dictionary(companies.map(Some), distinct_max, text)
+}
+
+/// Texts by number, with a dictionary of those that occur. At most `distinct_max` numbers do.
+fn own_dictionary<'t>(
+    numbers: impl Iterator<Item = Option<u32>>,
+    distinct_max: usize,
+    text: impl Fn(u32) -> signaldex::Result<&'t str>,
+) -> Result<ArrayRef> {
+    let mut by_number: HashMap<u32, u32> = HashMap::with_capacity(distinct_max);
     // Two companies may have one name.
-    let mut by_text: HashMap<&str, u32> = HashMap::new();
+    let mut by_text: HashMap<&str, u32> = HashMap::with_capacity(distinct_max);
     let mut texts: Vec<&str> = Vec::new();
     let mut keys: Vec<Option<u32>> = Vec::new();
     for number in numbers {
