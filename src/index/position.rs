@@ -360,7 +360,9 @@ impl FromStr for Position {
 impl fmt::Display for ParsePositionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            ParsePositionError::Foreign => "is not a position in an index",
+            ParsePositionError::Foreign => {
+                "is not a position in an index; take one from an earlier answer, or copy everything again"
+            }
             ParsePositionError::Damaged => "is damaged",
             ParsePositionError::Newer => "was created by a later release",
         })

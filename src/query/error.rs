@@ -203,11 +203,11 @@ impl ParameterError {
         } else {
             &similar
         };
-        let message = format!(
-            "{} is not a parameter here{hint}; allowed are {}",
-            quoted(name),
-            known.join(", ")
-        );
+        let allowed = match known {
+            [] => "none is allowed".to_owned(),
+            _ => format!("allowed are {}", known.join(", ")),
+        };
+        let message = format!("{} is not a parameter here{hint}; {allowed}", quoted(name));
         ParameterError::new(name, ErrorCode::UnknownParameter, message)
     }
 

@@ -1,7 +1,6 @@
 //! `signaldex export`: every match, or every company with a match, one a line.
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -10,6 +9,7 @@ use signaldex::json::{CompanyColumns, SignalColumns};
 use signaldex::query::SortKey;
 use signaldex::{Filter, Matches, Query, Snapshot};
 
+use crate::output_file::OutputFile;
 use crate::progress::ProgressLine;
 use crate::query::{self, QueryArguments};
 use crate::search::{Format, ShownSignal, write_header, write_line};
@@ -30,7 +30,7 @@ pub(crate) struct ExportCommand {
     /// The columns in the order wanted, such as title,company.country; with --companies such as slug,signalCount
     #[arg(long, value_name = "NAMES")]
     columns: Option<String>,
-    /// The file to write; standard output by default
+    /// The file to write, new or none; standard output by default
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print at most this many signals or companies
@@ -92,9 +92,9 @@ impl ExportCommand {
         }
         match &self.out {
             Some(path) => {
-                let file = File::create(path)
-                    .map_err(|error| format!("{}: cannot write: {error}", path.display()))?;
-                self.write(&snapshot, (&query, after), &exported, file, true)
+                let file = OutputFile::create(path)?;
+                self.write(&snapshot, (&query, after), &exported, file.output()?, true)?;
+                file.publish()
             }
             None => {
                 let output = std::io::stdout().lock();

@@ -1,7 +1,7 @@
 //! The options by which records are read, and what is told of a load.
 
 use std::cell::RefCell;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -130,6 +130,34 @@ impl Input {
         Ok(())
     }
 
+    /// Refuses to write over a file that is read, or over another one that is written.
+    ///
+    /// Cost: opens nothing, and follows the links of each path.
+    pub(crate) fn refuse_overwriting<'p>(
+        &'p self,
+        read: impl IntoIterator<Item = &'p Path>,
+    ) -> Result<(), Failure> {
+        let (summary, report) = (self.summary.as_deref(), self.report.as_deref());
+        if summary.is_some() && summary == report {
+            return Err("--summary and --report need a file each".into());
+        }
+        // `companies:@FILE` reads names of fields for one of the files.
+        let maps = self.map.iter().filter_map(|map| map.split_once('@'));
+        let maps = maps.filter(|(kind, _)| kind.is_empty() || kind.ends_with(':'));
+        let read: Vec<&Path> = read
+            .into_iter()
+            .chain(maps.map(|(_, file)| Path::new(file)))
+            .collect();
+        for (option, written) in [("--summary", summary), ("--report", report)] {
+            let Some(written) = written else { continue };
+            if read.iter().any(|read| is_same_file(read, written)) {
+                let written = written.display();
+                return Err(format!("{option} {written}: this file is read; name another").into());
+            }
+        }
+        Ok(())
+    }
+
     fn options(&self) -> Result<LoadOptions, Failure> {
         let with_values = [
             ("map", &self.map),
@@ -173,6 +201,13 @@ impl Input {
         signal_file: Option<&Path>,
         target: LoadTarget<'_>,
     ) -> Result<String, Failure> {
+        let read = [company_file, signal_file];
+        if read == [Some(Path::new("-")); 2] {
+            return Err(
+                "--companies and --signals are both -; standard input holds one file".into(),
+            );
+        }
+        self.refuse_overwriting(read.into_iter().flatten())?;
         let mut report = created(self.report.as_deref())?;
         // Created before anything is read, so that a load does not end for want of it.
         let mut summary_file = created(self.summary.as_deref())?;
@@ -219,6 +254,14 @@ impl Input {
             }
             Ok(()) => Ok(summary(done)),
         }
+    }
+}
+
+/// Whether both paths lead to one regular file.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(one), fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) => one == other && one.is_file(),
+        _ => false,
     }
 }
 

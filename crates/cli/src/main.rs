@@ -18,7 +18,6 @@ mod input;
 mod match_searches;
 mod mistakes;
 mod options;
-#[cfg(feature = "sql")]
 mod output_file;
 mod panics;
 mod place;
@@ -66,7 +65,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// A search engine for signals: dated facts about companies.
 ///
-/// Where a command takes DIR, `@sample` stands for the sample data that come with the program.
+/// Where a command reads DIR, `@sample` stands for the sample data that come with the program.
 #[derive(Debug, Parser)]
 #[command(name = "signaldex", version, after_help = EXAMPLES)]
 struct Arguments {

@@ -63,9 +63,46 @@ pub(crate) fn refuse_usage<T>(
         ));
         std::process::exit(WRONG_USAGE);
     }
+    if let Some(fault) = number_fault(&error) {
+        fail(format_args!(
+            "error: {fault}\n\nFor more information, try '--help'.\n"
+        ));
+        std::process::exit(WRONG_USAGE);
+    }
     // It is the advice to write `--`, after which an option would be looked for as a word.
     error.remove(ContextKind::Suggested);
     error.exit()
+}
+
+/// What an option needs whose value is no number of its range. The parser says it in words of programmers.
+fn number_fault(error: &clap::Error) -> Option<String> {
+    if error.kind() != ErrorKind::ValueValidation {
+        return None;
+    }
+    let reason = std::error::Error::source(error)?.to_string();
+    let needed = match reason.split_once(" is not in ") {
+        Some((_, range)) => {
+            let (min, max) = range.split_once("..")?;
+            match max.trim_start_matches('=') {
+                max if max == u64::MAX.to_string() => format!("at least {min}"),
+                max => format!("from {min} to {max}"),
+            }
+        }
+        None if reason.contains("too large") => "that is smaller".to_owned(),
+        None if reason.contains("digit") || reason.contains("integer") => "in digits".to_owned(),
+        None => return None,
+    };
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    };
+    let (option, value) = (
+        text(ContextKind::InvalidArg)?,
+        text(ContextKind::InvalidValue)?,
+    );
+    Some(format!(
+        "{option}: {value:?} is given; a whole number {needed} is needed"
+    ))
 }
 
 /// The option that no command has, if that is the error.
@@ -328,6 +365,36 @@ mod tests {
             without_option(&words("search DIR --zzzzzzz 5"), "--zzzzzzz"),
             None
         );
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_answered_with_the_range() {
+        use clap::builder::RangedU64ValueParser;
+        let command = || {
+            let number = |name: &'static str| clap::Arg::new(name).long(name);
+            let [some, any] = [
+                RangedU64ValueParser::<u64>::new(),
+                RangedU64ValueParser::new(),
+            ];
+            clap::Command::new("signaldex")
+                .arg(number("some").value_parser(some.range(1..=32)))
+                .arg(number("any").value_parser(any.range(1..)))
+        };
+        for (option, value, needed) in [
+            ("--some", "0", "from 1 to 32"),
+            ("--any", "0", "at least 1"),
+            ("--any", "one", "in digits"),
+            ("--any", "", "in digits"),
+            ("--any", "99999999999999999999", "that is smaller"),
+        ] {
+            let error = command().try_get_matches_from(["signaldex", option, value]);
+            let fault = number_fault(&error.expect_err(value)).expect(value);
+            let expected = format!("{value:?} is given; a whole number {needed} is needed");
+            assert!(
+                fault.starts_with(option) && fault.ends_with(&expected),
+                "{fault}"
+            );
+        }
     }
 
     #[test]

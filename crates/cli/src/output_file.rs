@@ -4,34 +4,41 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::unfinished;
+use crate::{Failure, unfinished};
 
 /// A file under another name until it is published; removed if it is not.
 pub(crate) struct OutputFile {
+    published: PathBuf,
     path: PathBuf,
     file: File,
 }
 
 impl OutputFile {
-    /// Creates a file beside the one that will be published, which must not exist.
-    pub(crate) fn create(published: &Path) -> io::Result<OutputFile> {
+    /// Creates a file beside the one of `--out`, which must not exist.
+    pub(crate) fn create(published: &Path) -> Result<OutputFile, Failure> {
         refuse_existing(published)?;
         let path = unfinished::path_beside(published);
         // Only a dead process can have had the number of this one.
-        let file = File::create(&path)?;
-        Ok(OutputFile { path, file })
+        let file = File::create(&path).map_err(|error| unwritable(published, &error))?;
+        Ok(OutputFile {
+            published: published.to_owned(),
+            path,
+            file,
+        })
     }
 
     /// What writes to the file.
-    pub(crate) fn output(&self) -> io::Result<File> {
-        self.file.try_clone()
+    pub(crate) fn output(&self) -> Result<File, Failure> {
+        let output = self.file.try_clone();
+        Ok(output.map_err(|error| unwritable(&self.published, &error))?)
     }
 
     /// Makes the file durable and gives it its name, unless another one has it meanwhile.
-    pub(crate) fn publish(self, published: &Path) -> io::Result<()> {
-        self.file.sync_all()?;
-        refuse_existing(published)?;
-        fs::rename(&self.path, published)
+    pub(crate) fn publish(self) -> Result<(), Failure> {
+        refuse_existing(&self.published)?;
+        let synced = self.file.sync_all();
+        let renamed = synced.and_then(|()| fs::rename(&self.path, &self.published));
+        Ok(renamed.map_err(|error| unwritable(&self.published, &error))?)
     }
 }
 
@@ -42,10 +49,17 @@ impl Drop for OutputFile {
     }
 }
 
-fn refuse_existing(path: &Path) -> io::Result<()> {
+fn refuse_existing(path: &Path) -> Result<(), Failure> {
     match fs::symlink_metadata(path) {
-        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Ok(_) => {
+            let path = path.display();
+            Err(format!("{path}: --out takes a new file, and this one exists").into())
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+        Err(error) => Err(unwritable(path, &error).into()),
     }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> String {
+    format!("{}: cannot write: {error}", path.display())
 }

@@ -62,7 +62,11 @@ impl CompanyCommand {
                 table::print_fields(fields(columns.names(), &columns.values(&profile)))
             }
             Some(profile) => source::print_answer(CompanyDetail { profile: &profile }),
-            None => Err(format!("there is no company {:?}", self.slug).into()),
+            None => Err(format!(
+                "there is no company with the slug {:?}; `signaldex companies` finds companies by name",
+                self.slug
+            )
+            .into()),
         }
     }
 }

@@ -43,7 +43,7 @@ Examples:
 
 Parameters: q, all, any, exact, exclude, company, companySlug, companies, country, industry, size, days,
 dateRanges, dateFrom, dateTo, categories, hiringType, jobFunction, seniority, employmentType,
-workArrangement, fundingStage, fundingCurrency, fundingMin, fundingMax, ids, limit, cursor, page, countOnly.
+workArrangement, fundingStage, fundingCurrency, fundingMin, fundingMax, ids, order, limit, cursor, page, countOnly.
 `signaldex options DIR` lists values; docs/api.md has the details.";
 
 /// Output formats of a page.

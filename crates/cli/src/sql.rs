@@ -240,17 +240,9 @@ impl SqlArguments {
         statement: &str,
         format: SqlFormat,
     ) -> Result<(), Failure> {
-        let unwritable = |error: io::Error| match error.kind() {
-            io::ErrorKind::AlreadyExists => format!(
-                "{}: --out takes a new file, and this one exists",
-                path.display()
-            ),
-            _ => format!("{}: cannot write: {error}", path.display()),
-        };
-        let file = OutputFile::create(path).map_err(unwritable)?;
-        let output = file.output().map_err(unwritable)?;
-        self.write(output, database, runtime, statement, format)?;
-        Ok(file.publish(path).map_err(unwritable)?)
+        let file = OutputFile::create(path)?;
+        self.write(file.output()?, database, runtime, statement, format)?;
+        file.publish()
     }
 
     fn write(

@@ -77,6 +77,7 @@ impl Updated for Writer {
 impl Update {
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.files.refuse_none()?;
+        self.files.refuse_overwriting()?;
         match self.place.target()? {
             Target::Index(directory) => update_index(&directory, &self.files),
             #[cfg(feature = "cluster")]
@@ -136,6 +137,13 @@ impl Files {
             );
         }
         Ok(())
+    }
+
+    /// The lists of deletions; [`Input::load`] looks at the other files.
+    fn refuse_overwriting(&self) -> Result<(), Failure> {
+        let lists = [&self.delete_signals, &self.delete_companies];
+        let lists = lists.into_iter().flatten().map(PathBuf::as_path);
+        self.input.refuse_overwriting(lists)
     }
 
     /// Hands over the records, and then the deletions. Returns a summary of what was read.

@@ -380,7 +380,7 @@ fn parse_expiry(text: &str) -> Result<Setting<Date>, String> {
 impl Revoke {
     fn run(self) -> Result<(), Failure> {
         if !self.state.open_existing()?.revoke_key(&self.id)? {
-            return Err("there is no active key with that id".into());
+            return Err(no_key(&self.id));
         }
         Ok(())
     }

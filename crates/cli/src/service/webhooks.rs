@@ -239,6 +239,9 @@ fn parse_pauses(text: &str) -> Result<RetryPauses, String> {
 }
 
 fn no_webhook(id: &str) -> Failure {
-    format!("there is no saved search {id:?} with a webhook; `signaldex searches list` shows all")
-        .into()
+    format!(
+        "there is no saved search {id:?} with a webhook; `signaldex searches list` shows all, and `searches edit` takes \
+         --webhook URL"
+    )
+    .into()
 }

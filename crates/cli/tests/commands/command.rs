@@ -569,6 +569,10 @@ fn what_cannot_be_answered_exits_with_1_and_wrong_usage_with_2() {
     assert!(refused(1, &["company", "@sample", "nobody"]).contains("there is no company"));
     assert!(refused(1, &["signal", "@sample", "x"]).contains("\"x\" is not a signal's id"));
     refused(1, &["search", "@sample", "limit=x"]);
+    assert!(
+        refused(2, &["generate", "--signals", "1e9", "--out", "x"])
+            .contains("--signals <N>: \"1e9\" is given; a whole number in digits is needed")
+    );
     refused(2, &["serach"]);
     refused(2, &["build", "--out", "x"]);
 }

@@ -1,8 +1,10 @@
 //! Commands that have ended: what they printed, and that they did so with the right status.
 
+use std::ffi::OsStr;
+use std::fmt::Debug;
 use std::process::{Command, Output};
 
-pub(crate) fn run(arguments: &[&str]) -> Output {
+pub(crate) fn run(arguments: &[impl AsRef<OsStr> + Debug]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_signaldex"))
         .args(arguments)
         .output()
@@ -14,7 +16,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 }
 
 /// Standard output of a command that has to succeed.
-pub(crate) fn printed(arguments: &[&str]) -> String {
+pub(crate) fn printed(arguments: &[impl AsRef<OsStr> + Debug]) -> String {
     let output = run(arguments);
     assert!(
         output.status.success(),
@@ -25,7 +27,7 @@ pub(crate) fn printed(arguments: &[&str]) -> String {
 }
 
 /// Standard error of a command that has to fail with this status.
-pub(crate) fn refused(status: i32, arguments: &[&str]) -> String {
+pub(crate) fn refused(status: i32, arguments: &[impl AsRef<OsStr> + Debug]) -> String {
     let output = run(arguments);
     assert_eq!(
         output.status.code(),

@@ -13,6 +13,7 @@ mod files;
 mod interrupted;
 mod match_searches;
 mod mistakes;
+mod overwriting;
 mod records;
 mod table_searches;
 mod tables;
