@@ -22,6 +22,10 @@ const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// A line that spreadsheets write above the header.
 const SEPARATOR_LINE: &[u8] = b"sep=";
 
+/// What is said of a file as spreadsheets of the former Macintosh write it.
+const CR_ALONE: &str =
+    "lines end with CR alone; save the file with LF or CR LF, or convert it with tr '\\r' '\\n'";
+
 /// A table of CSV.
 pub(super) struct CsvTable {
     lines: Lines,
@@ -84,6 +88,10 @@ impl CsvTable {
             Error::invalid(format!("the header in line {number}: {error}")).at(self.lines.path())
         };
         read.map_err(invalid)?;
+        // CR before LF is no part of a line, so these separate rows.
+        if self.cells[..self.cells_length].contains(&b'\r') {
+            return Err(invalid(RecordError::of_line(CR_ALONE)));
+        }
         if self.cell_count > COLUMNS_MAX {
             let reason = format!(
                 "has {} columns or more; at most {COLUMNS_MAX} are allowed",
