@@ -12,6 +12,7 @@ use signaldex::json::{
 
 use crate::Failure;
 use crate::mistakes::{command_of, typed_words};
+use crate::output_file::unwritable;
 use crate::progress::ProgressLine;
 use crate::stderr::{companies, counted, say, signals};
 use crate::words::quoted;
@@ -267,10 +268,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 
 /// A file that is written to during a load.
 fn created(path: Option<&Path>) -> Result<Option<BufWriter<File>>, Failure> {
-    let create = |path: &Path| {
-        let created = File::create(path);
-        created.map_err(|error| format!("{}: cannot write: {error}", path.display()))
-    };
+    let create = |path| File::create(path).map_err(|error| unwritable(path, &error));
     Ok(path.map(create).transpose()?.map(BufWriter::new))
 }
 

@@ -1,6 +1,7 @@
 //! Mistakes on the command line, answered with the command to type.
 
 use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use signaldex::Facet;
@@ -74,35 +75,35 @@ pub(crate) fn refuse_usage<T>(
     error.exit()
 }
 
-/// What an option needs whose value is no number of its range. The parser says it in words of programmers.
+/// What an option needs whose value is no number, or none of its range. Parsers say it in words of programmers.
 fn number_fault(error: &clap::Error) -> Option<String> {
-    if error.kind() != ErrorKind::ValueValidation {
-        return None;
-    }
-    let reason = std::error::Error::source(error)?.to_string();
-    let needed = match reason.split_once(" is not in ") {
-        Some((_, range)) => {
-            let (min, max) = range.split_once("..")?;
-            match max.trim_start_matches('=') {
-                max if max == u64::MAX.to_string() => format!("at least {min}"),
-                max => format!("from {min} to {max}"),
-            }
-        }
-        None if reason.contains("too large") => "that is smaller".to_owned(),
-        None if reason.contains("digit") || reason.contains("integer") => "in digits".to_owned(),
-        None => return None,
-    };
     let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text),
+        Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
     let (option, value) = (
         text(ContextKind::InvalidArg)?,
         text(ContextKind::InvalidValue)?,
     );
+    let source = std::error::Error::source(error)?;
+    let needed = match source.downcast_ref::<ParseIntError>() {
+        Some(error) if *error.kind() == IntErrorKind::PosOverflow => "that is smaller".to_owned(),
+        Some(_) => "in digits".to_owned(),
+        // A range has no error of its own, but a sentence that begins with the value.
+        None => range_needed(source.to_string().strip_prefix(value)?)?,
+    };
     Some(format!(
         "{option}: {value:?} is given; a whole number {needed} is needed"
     ))
+}
+
+/// The range in a sentence such as ` is not in 1..=64`.
+fn range_needed(sentence: &str) -> Option<String> {
+    let (min, max) = sentence.strip_prefix(" is not in ")?.split_once("..")?;
+    Some(match max.trim_start_matches('=') {
+        max if max == u64::MAX.to_string() => format!("at least {min}"),
+        max => format!("from {min} to {max}"),
+    })
 }
 
 /// The option that no command has, if that is the error.
@@ -395,6 +396,15 @@ mod tests {
                 "{fault}"
             );
         }
+    }
+
+    #[test]
+    fn what_an_option_says_in_its_own_words_stays() {
+        let refuse = |_: &str| Err::<String, _>("use 1 to 64 letters, digits, -, _ and .");
+        let zone = clap::Arg::new("zone").long("zone").value_parser(refuse);
+        let command = clap::Command::new("signaldex").arg(zone);
+        let error = command.try_get_matches_from(["signaldex", "--zone", "a b"]);
+        assert_eq!(number_fault(&error.expect_err("a space")), None);
     }
 
     #[test]

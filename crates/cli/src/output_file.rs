@@ -60,6 +60,7 @@ fn refuse_existing(path: &Path) -> Result<(), Failure> {
     }
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> String {
+/// What is said of a file that cannot be written.
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot write: {error}", path.display())
 }
