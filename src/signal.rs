@@ -35,7 +35,7 @@ serde_as_text!(Currency, SizeBucket);
 
 /// An activity of a company.
 ///
-/// `company_slug` refers to the [`Company`], which has fields of its own.
+/// `company_slug` refers to the [`Company`], which has fields of its own. An index stores an empty optional text as none.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
@@ -103,7 +103,7 @@ pub struct Hiring<'a> {
     pub work_arrangement: Option<Cow<'a, str>>,
 }
 
-/// A company, as it is loaded and stored.
+/// A company, as it is loaded and stored. An index stores an empty optional text as none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]

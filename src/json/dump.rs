@@ -122,8 +122,9 @@ fn write_checked(line: &mut Vec<u8>, signal: &Signal<'_>) -> Result<()> {
 fn is_ordinary_signal(signal: &Signal<'_>, line: &[u8]) -> bool {
     let instants = [signal.published_at, signal.updated_at];
     let mut years = instants.iter().flatten().map(|instant| instant.year());
+    let required = [&signal.slug, &signal.title, &signal.company_slug];
     line.len() <= ORDINARY_LINE_BYTES
-        && !signal.company_slug.is_empty()
+        && required.iter().all(|text| !text.is_empty())
         && signal.date.is_none_or(|date| is_ordinary_year(date.year()))
         && years.all(is_ordinary_year)
 }
@@ -132,6 +133,7 @@ fn is_ordinary_signal(signal: &Signal<'_>, line: &[u8]) -> bool {
 fn is_ordinary_company(company: &Company<'_>, line: &[u8]) -> bool {
     line.len() <= ORDINARY_LINE_BYTES
         && !company.slug.is_empty()
+        && !company.name.is_empty()
         && company.employees.is_none_or(|number| number >= 0)
         && company
             .updated_at

@@ -286,7 +286,7 @@ fn required<'de, T: Member<'de>>(field: &'static str, slot: Slot<T>) -> Result<T
     slot.flatten().ok_or_else(|| {
         RecordError::of_field(
             field,
-            format!("is missing or null; it must be {}", T::EXPECTED),
+            format!("is missing, null or empty; it must be {}", T::EXPECTED),
         )
     })
 }

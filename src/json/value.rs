@@ -24,7 +24,8 @@ impl<'de> Member<'de> for Cow<'de, str> {
             Some(bytes) if bytes > FIELD_BYTES_MAX => Err(context.fail(format!(
                 "has {bytes} bytes; a text has at most {FIELD_BYTES_MAX}"
             ))),
-            _ => Ok(text),
+            // As in a table, nothing is no text.
+            _ => Ok(text.filter(|text| !text.is_empty())),
         }
     }
 }

@@ -124,7 +124,8 @@ impl<W: Write> SegmentBuilder<W> {
             &mut name_tokens,
         )?;
         let facets = self.intern_labels(|facet| facet.company_label(company))?;
-        let city = company.city.as_deref().map(city_key);
+        let city = company.city.as_deref().filter(|city| !city.is_empty());
+        let city = city.map(city_key);
         let city = city.map(|key| self.cities.intern(&key)).transpose()?;
         let pending = PendingCompany {
             record,

@@ -158,6 +158,8 @@ const TWO_DATES: &str = "is read differently by two of the formats";
 const NO_OFFSET: &str = "has no offset from UTC";
 const HAS_TIME: &str = "has a time of day, and a day is needed";
 const SHARED_SIGN: &str = "has a sign of several currencies";
+const EXPONENT: &str =
+    "has an exponent, and a spreadsheet that writes 1.2E+06 has dropped digits; write all digits";
 const LOST_DIGITS: &str =
     "is a number of more than 15 digits in a cell that keeps 15; make it a text in the spreadsheet";
 
@@ -188,11 +190,8 @@ pub fn read_cell<'a>(
         Cell::JsonString(text) => text,
         typed => return typed_value(field_type, typed, options).map(Some),
     };
-    let is_text = matches!(field_type, FieldType::Text | FieldType::Key);
     let is_null = options.nulls.iter().any(|null| null == text);
-    // An empty text of JSON is a text; nothing else can be empty.
-    let is_empty = text.is_empty() && !(is_text && matches!(cell, Cell::JsonString(_)));
-    if is_null || is_empty {
+    if text.is_empty() || is_null {
         return Ok(None);
     }
     text_value(field_type, text, options).map(Some)
@@ -222,7 +221,7 @@ fn text_value<'a>(
         }
         FieldType::Amount => {
             let (amount, currency) =
-                money::amount(text, options).map_err(|fault| money_fault(field_type, fault))?;
+                money::amount(text, options).map_err(|fault| amount_fault(text, fault))?;
             Ok(Value::Amount(amount, currency))
         }
         FieldType::Currency => {
@@ -376,6 +375,19 @@ fn money_fault(field_type: FieldType, fault: MoneyFault) -> CellFault {
         MoneyFault::SharedSign => CellFault::Borrowed(SHARED_SIGN),
         MoneyFault::NoAmount => not_expected(field_type),
     }
+}
+
+fn amount_fault(text: &str, fault: MoneyFault) -> CellFault {
+    match fault {
+        MoneyFault::NoAmount if has_exponent(text) => CellFault::Borrowed(EXPONENT),
+        fault => money_fault(FieldType::Amount, fault),
+    }
+}
+
+/// Whether a text is a number such as `1.2E+06`.
+fn has_exponent(text: &str) -> bool {
+    let is_float = text.parse::<f64>().is_ok();
+    is_float && text.contains(['e', 'E'])
 }
 
 fn moment_fault(field_type: FieldType, fault: MomentFault) -> CellFault {

@@ -117,8 +117,10 @@ impl<'a> Draft<'a> {
             };
             match &self.values[index] {
                 None if is_required && !is_told() => {
-                    let reason =
-                        format!("is missing or null; it must be {}", field_type.expected());
+                    let reason = format!(
+                        "is missing, null or empty; it must be {}",
+                        field_type.expected()
+                    );
                     self.faults.push(RecordError::of_field(field, reason));
                 }
                 Some(value) => {

@@ -145,9 +145,6 @@ impl RecordKind {
 
 /// Why a text is not the slug of a company.
 pub(crate) fn fault_of_key(text: &str) -> Option<Cow<'static, str>> {
-    if text.is_empty() {
-        return Some("is empty; it must have at least one character".into());
-    }
     // Characters are counted only where there may be too many.
     let may_be_long = text.len() > SLUG_CHARS_MAX;
     let chars = may_be_long.then(|| text.chars().count())?;

@@ -120,8 +120,8 @@ def test_hiring_attributes_are_columns_of_their_own() -> None:
     [
         ("id", 0, signaldex.InvalidRecord, "id: is out of range .row 1"),
         ("id", -1, signaldex.InvalidRecord, "id: is out of range"),
-        ("id", None, signaldex.InvalidRecord, "id: is missing or null .row 1"),
-        ("title", None, signaldex.InvalidRecord, "title: is missing or null"),
+        ("id", None, signaldex.InvalidRecord, "id: is missing, null or empty .row 1"),
+        ("title", None, signaldex.InvalidRecord, "title: is missing, null or empty"),
         ("company_slug", "nobody", signaldex.UnknownCompany, "nobody"),
         ("funding_amount", -1.0, signaldex.InvalidRecord, "funding.amount"),
         ("funding_currency", "euro", signaldex.InvalidRecord, "funding.currency"),

@@ -1,13 +1,14 @@
 //! `signaldex generate`: a synthetic corpus of any size.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use signaldex::json::{write_company, write_signal};
 use signaldex_synthetic::Corpus;
 
 use crate::Failure;
+use crate::output_file::OutputFile;
 use crate::progress::ProgressLine;
 use crate::stderr::{companies, say, signals};
 
@@ -20,7 +21,7 @@ pub(crate) struct Generate {
     /// The same seed gives the same corpus
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// The directory to write to
+    /// The directory to write to; a file that exists is not replaced
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -32,25 +33,22 @@ impl Generate {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let corpus = Corpus::new(self.signals, self.seed)?;
         fs::create_dir_all(&self.out)?;
+        let [companies_file, signals_file] = ["companies.jsonl", "signals.jsonl"]
+            .map(|name| OutputFile::create(&self.out.join(name)));
+        let (companies_file, signals_file) = (companies_file?, signals_file?);
         let mut bar = ProgressLine::new();
         bar.begin_counting("companies", Some(corpus.company_count()));
-        write_lines(
-            &self.out.join("companies.jsonl"),
-            corpus.companies(),
-            |line, company| {
-                write_company(line, &company);
-                bar.add(1);
-            },
-        )?;
+        write_lines(&companies_file, corpus.companies(), |line, company| {
+            write_company(line, &company);
+            bar.add(1);
+        })?;
         bar.begin_counting("signals", Some(corpus.signal_count()));
-        write_lines(
-            &self.out.join("signals.jsonl"),
-            corpus.signals(),
-            |line, signal| {
-                write_signal(line, &signal);
-                bar.add(1);
-            },
-        )?;
+        write_lines(&signals_file, corpus.signals(), |line, signal| {
+            write_signal(line, &signal);
+            bar.add(1);
+        })?;
+        companies_file.publish()?;
+        signals_file.publish()?;
         bar.end();
         say(format_args!(
             "{} of {} in {}; today is {}",
@@ -64,11 +62,11 @@ impl Generate {
 }
 
 fn write_lines<T>(
-    path: &Path,
+    file: &OutputFile,
     records: impl Iterator<Item = T>,
     mut write: impl FnMut(&mut Vec<u8>, T),
 ) -> Result<(), Failure> {
-    let mut output = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
+    let mut output = BufWriter::with_capacity(BUFFER_BYTES, file.output()?);
     let mut line = Vec::new();
     for record in records {
         line.clear();

@@ -53,7 +53,10 @@ fn refuse_existing(path: &Path) -> Result<(), Failure> {
     match fs::symlink_metadata(path) {
         Ok(_) => {
             let path = path.display();
-            Err(format!("{path}: --out takes a new file, and this one exists").into())
+            Err(
+                format!("{path} exists and is not replaced: remove it, or choose another --out")
+                    .into(),
+            )
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(unwritable(path, &error).into()),

@@ -82,7 +82,7 @@ impl RandomIndex {
 /// A random company with a city and a year, or without.
 fn random_profile(random: &mut Random) -> Company<'static> {
     let mut company = random_company(random);
-    let cities = ["Berlin", " berlin", "São Paulo", ""];
+    let cities = ["Berlin", " berlin", "São Paulo", " "];
     company.city = random
         .chance(80)
         .then(|| random.word(&cities).to_owned().into());

@@ -10,6 +10,7 @@ use crate::fixtures::{Random, Records};
 use crate::json::{
     CompanyDetail, FilterOptions, LoadOptions, Loader, SignalDetail, write_item_line,
 };
+use crate::signal::{Funding, Hiring};
 use crate::{CompanyDeletion, Facet, Index, IndexBuilder, SignalId, Writer};
 
 /// Both files of a dump.
@@ -253,6 +254,7 @@ fn a_record_that_no_load_takes_is_refused_by_name() {
         old,
         early,
         Signal::new(SignalId::MIN, "acme", long.as_str()),
+        Signal::new(SignalId::MIN, "acme", ""),
     ];
     for signal in signals {
         let mut builder = IndexBuilder::in_memory();
@@ -281,6 +283,58 @@ fn a_record_that_no_load_takes_is_refused_by_name() {
         error.to_string().contains("company \"acme\"") && error.to_string().contains("employees"),
         "{error}"
     );
+}
+
+#[test]
+fn an_empty_optional_text_is_none_in_the_index_and_in_its_dump() {
+    let empty = || Some("".into());
+    let company = Company {
+        about: empty(),
+        tagline: empty(),
+        logo_url: empty(),
+        country: empty(),
+        city: empty(),
+        industry: empty(),
+        linkedin_url: empty(),
+        ..Company::new("acme", "Acme")
+    };
+    let signal = Signal {
+        evidence: empty(),
+        category: empty(),
+        activity_url: empty(),
+        author_name: empty(),
+        author_title: empty(),
+        author_url: empty(),
+        funding: Some(Funding {
+            stage: empty(),
+            ..Funding::default()
+        }),
+        hiring: Some(Hiring {
+            hiring_type: empty(),
+            job_function: empty(),
+            seniority: empty(),
+            employment_type: empty(),
+            work_arrangement: empty(),
+        }),
+        ..Signal::new(SignalId::MIN, "acme", "Acme hires")
+    };
+    let mut builder = IndexBuilder::in_memory();
+    builder.add_company(&company).expect("memory");
+    builder.add_signal(&signal).expect("memory");
+    let index = builder.finish().expect("memory");
+    let (mut companies, mut signals) = (Vec::new(), Vec::new());
+    let snapshot = index.snapshot();
+    snapshot.verify().expect("what is stored agrees");
+    snapshot
+        .dump(&mut companies, &mut signals)
+        .expect("all can be loaded");
+    let stored = Signal {
+        funding: Some(Funding::default()),
+        hiring: Some(Hiring::default()),
+        ..Signal::new(SignalId::MIN, "acme", "Acme hires")
+    };
+    assert_eq!(parse_company(&companies), Ok(Company::new("acme", "Acme")));
+    assert_eq!(parse_signal(&signals), Ok(stored));
 }
 
 #[test]

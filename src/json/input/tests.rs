@@ -79,16 +79,22 @@ fn a_company_with_every_field_is_read() {
 }
 
 #[test]
-fn an_absent_field_and_a_null_are_the_same() {
+fn an_absent_field_a_null_and_an_empty_string_are_the_same() {
     let absent = signal_with(r#""id": 1"#);
     let null = signal_with(
         r#""id": 1, "evidence": null, "date": null, "publishedAt": null, "funding": null,
            "hiring": null, "companyName": 5, "unknown": {"a": [1e999, {}]}"#,
     );
-    assert_eq!(
-        parse_signal(absent.as_bytes()),
-        parse_signal(null.as_bytes())
+    let empty = signal_with(
+        r#""id": 1, "evidence": "", "category": "", "date": "", "publishedAt": "",
+           "activityUrl": "", "authorName": """#,
     );
+    for written in [null, empty] {
+        assert_eq!(
+            parse_signal(absent.as_bytes()),
+            parse_signal(written.as_bytes())
+        );
+    }
     let members =
         signal_with(r#""id": 1, "funding": {"stage": null, "amount": null, "currency": null}"#);
     let empty = signal_with(r#""id": 1, "funding": {}"#);
@@ -136,36 +142,33 @@ fn required_fields_are_there() {
             "id" => SignalId::EXPECTED,
             _ => "a string",
         };
-        let expected = format!("{missing}: is missing or null; it must be {expected}");
+        let expected = format!("{missing}: is missing, null or empty; it must be {expected}");
         assert_eq!(
             signal_error(&format!("{{{}}}", members.join(","))),
             expected
         );
-        let null = format!("{{{},\"{missing}\":null}}", members.join(","));
-        assert_eq!(signal_error(&null), expected);
+        for absent in ["null", "\"\""] {
+            let line = format!("{{{},\"{missing}\":{absent}}}", members.join(","));
+            assert_eq!(signal_error(&line), expected);
+        }
     }
     let table = [
         (
             r#"{"name":"n"}"#,
-            "slug: is missing or null; it must be a string",
+            "slug: is missing, null or empty; it must be a string",
         ),
         (
             r#"{"slug":"c"}"#,
-            "name: is missing or null; it must be a string",
+            "name: is missing, null or empty; it must be a string",
         ),
         (
             r#"{"slug":"","name":"n"}"#,
-            "slug: is empty; it must have at least one character",
+            "slug: is missing, null or empty; it must be a string",
         ),
     ];
     for (line, expected) in table {
         assert_eq!(company_error(line), expected);
     }
-    let empty = r#"{"id":1,"slug":"","title":"","companySlug":""}"#;
-    assert_eq!(
-        signal_error(empty),
-        "companySlug: is empty; it must have at least one character"
-    );
     let with_slug = |chars| format!(r#"{{"slug":"{}","name":"n"}}"#, "é".repeat(chars));
     assert!(parse_company(with_slug(180).as_bytes()).is_ok());
     assert_eq!(

@@ -9,21 +9,24 @@ use super::*;
 use crate::json::{parse_company, parse_signal};
 use crate::signal::{Currency, Funding, Hiring, SignalId};
 
+/// A text of any characters. An empty one is none.
 fn text() -> impl Strategy<Value = Cow<'static, str>> {
     prop_oneof![
         any::<String>(),
         "[ -~]{0,40}",
         Just("\u{0}\u{1f}\"\\/\u{2028}\u{10ffff}".into())
     ]
-    .prop_map(Cow::Owned)
+    .prop_map(|text| {
+        if text.is_empty() {
+            "x".into()
+        } else {
+            Cow::Owned(text)
+        }
+    })
 }
 
 fn some_text() -> impl Strategy<Value = Option<Cow<'static, str>>> {
     prop::option::of(text())
-}
-
-fn not_empty() -> impl Strategy<Value = Cow<'static, str>> {
-    text().prop_map(|text| if text.is_empty() { "x".into() } else { text })
 }
 
 fn day() -> impl Strategy<Value = Date> {
@@ -102,7 +105,7 @@ fn hiring() -> impl Strategy<Value = Hiring<'static>> {
 }
 
 pub(in crate::json) fn signal() -> impl Strategy<Value = Signal<'static>> {
-    let texts = (text(), text(), not_empty());
+    let texts = (text(), text(), text());
     let shown = (
         some_text(),
         some_text(),
@@ -151,7 +154,7 @@ pub(in crate::json) fn company() -> impl Strategy<Value = Company<'static>> {
         any::<Option<i64>>(),
         prop::option::of(instant()),
     );
-    (not_empty(), text(), texts, numbers).prop_map(|(slug, name, texts, numbers)| Company {
+    (text(), text(), texts, numbers).prop_map(|(slug, name, texts, numbers)| Company {
         slug,
         name,
         about: texts.0,

@@ -40,21 +40,21 @@ fn write_fields(record: &mut RecordWriter, signal: &Signal<'_>) {
     record.flag(signal.funding.is_some());
     record.number(funding.amount.map(|amount| amount.to_bits().swap_bytes()));
     record.flag(signal.hiring.is_some());
-    record.text(Some(&signal.slug));
-    record.text(Some(&signal.title));
-    record.text(signal.evidence.as_deref());
-    record.text(signal.category.as_deref());
-    record.text(signal.activity_url.as_deref());
-    record.text(signal.author_name.as_deref());
-    record.text(signal.author_title.as_deref());
-    record.text(signal.author_url.as_deref());
-    record.text(funding.stage.as_deref());
-    record.text(funding.currency.as_ref().map(Currency::as_str));
-    record.text(hiring.hiring_type.as_deref());
-    record.text(hiring.job_function.as_deref());
-    record.text(hiring.seniority.as_deref());
-    record.text(hiring.employment_type.as_deref());
-    record.text(hiring.work_arrangement.as_deref());
+    record.text(&signal.slug);
+    record.text(&signal.title);
+    record.optional_text(signal.evidence.as_deref());
+    record.optional_text(signal.category.as_deref());
+    record.optional_text(signal.activity_url.as_deref());
+    record.optional_text(signal.author_name.as_deref());
+    record.optional_text(signal.author_title.as_deref());
+    record.optional_text(signal.author_url.as_deref());
+    record.optional_text(funding.stage.as_deref());
+    record.optional_text(funding.currency.as_ref().map(Currency::as_str));
+    record.optional_text(hiring.hiring_type.as_deref());
+    record.optional_text(hiring.job_function.as_deref());
+    record.optional_text(hiring.seniority.as_deref());
+    record.optional_text(hiring.employment_type.as_deref());
+    record.optional_text(hiring.work_arrangement.as_deref());
 }
 
 /// The fields of a signal's record, in its order.

@@ -143,15 +143,15 @@ pub(crate) fn write_company(record: &mut RecordWriter, company: &Company<'_>) {
     record.instant(company.updated_at);
     record.number(company.employees.map(zigzag));
     record.number(company.founded_year.map(zigzag));
-    record.text(Some(&company.slug));
-    record.text(Some(&company.name));
-    record.text(company.about.as_deref());
-    record.text(company.tagline.as_deref());
-    record.text(company.logo_url.as_deref());
-    record.text(company.country.as_deref());
-    record.text(company.city.as_deref());
-    record.text(company.industry.as_deref());
-    record.text(company.linkedin_url.as_deref());
+    record.text(&company.slug);
+    record.text(&company.name);
+    record.optional_text(company.about.as_deref());
+    record.optional_text(company.tagline.as_deref());
+    record.optional_text(company.logo_url.as_deref());
+    record.optional_text(company.country.as_deref());
+    record.optional_text(company.city.as_deref());
+    record.optional_text(company.industry.as_deref());
+    record.optional_text(company.linkedin_url.as_deref());
 }
 
 /// A record while it is written: fields in the order of their flags. It is used for one after the other,
@@ -224,16 +224,23 @@ impl RecordWriter {
         }
     }
 
-    pub(super) fn text(&mut self, text: Option<&str>) {
+    pub(super) fn text(&mut self, text: &str) {
         let start = self.texts.len();
-        match text {
-            Some(text) if self.has_escapes => push_escaped(&mut self.texts, text),
-            _ => self
-                .texts
-                .extend_from_slice(text.unwrap_or_default().as_bytes()),
+        if self.has_escapes {
+            push_escaped(&mut self.texts, text);
+        } else {
+            self.texts.extend_from_slice(text.as_bytes());
         }
         let bytes = self.texts.len() - start;
-        self.number(text.map(|_| bytes as u64));
+        self.number(Some(bytes as u64));
+    }
+
+    /// An empty text is none.
+    pub(super) fn optional_text(&mut self, text: Option<&str>) {
+        match text {
+            Some(text) if !text.is_empty() => self.text(text),
+            _ => self.flag(false),
+        }
     }
 
     /// The bytes of the record, its texts compressed where an encoder makes them shorter.

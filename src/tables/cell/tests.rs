@@ -199,6 +199,16 @@ fn a_spreadsheet_counts_days_from_either_year() {
     }
 }
 
+#[test]
+fn an_amount_with_an_exponent_is_refused_by_name() {
+    let cells = ["1.2E+06", "5e3"].map(|text| [Cell::Text(text), Cell::JsonString(text)]);
+    for cell in cells.into_iter().flatten() {
+        let fault = read_cell(FieldType::Amount, cell, &CellOptions::default())
+            .expect_err("digits are missing");
+        assert!(fault.starts_with("has an exponent"), "{cell:?}: {fault}");
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn any_text_is_a_value_or_a_fault_of_any_type(text in "[0-9.,' kMBn€$+A-Z/:T-]{0,24}|\\PC{0,24}", flags in 0..64u32) {

@@ -236,6 +236,8 @@ impl<'c> BatchRow<'c> {
 
     fn text(self, field: &'static str) -> Result<Option<Cow<'c, str>>, RecordFieldError> {
         let text = self.value(field, ArrowColumn::text)?;
+        // As in a table, nothing is no text.
+        let text = text.filter(|text| !text.is_empty());
         Ok(text.map(Cow::Borrowed))
     }
 
@@ -330,7 +332,7 @@ fn same_currency(
 }
 
 fn missing(field: &'static str) -> RecordFieldError {
-    fault(field, "is missing or null".to_owned())
+    fault(field, "is missing, null or empty".to_owned())
 }
 
 fn fault(field: &'static str, reason: String) -> RecordFieldError {

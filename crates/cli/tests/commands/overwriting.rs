@@ -129,7 +129,7 @@ fn an_export_is_a_new_file() {
     let before = fs::read(tables.path("index/manifest")).expect("a manifest");
     let message = tables.refuses(&["export", "/index", "--out", "/index/manifest"]);
     assert!(
-        message.contains("--out takes a new file, and this one exists"),
+        message.contains("exists and is not replaced: remove it, or choose another --out"),
         "{message}"
     );
     assert_eq!(
@@ -143,6 +143,20 @@ fn an_export_is_a_new_file() {
     let is_unfinished = |name: &str| name.contains("unfinished");
     let mut names = names.map(|entry| entry.expect("an entry").file_name());
     assert!(!names.any(|name| is_unfinished(&name.to_string_lossy())));
+}
+
+#[test]
+fn a_generated_corpus_replaces_no_file() {
+    let tables = Tables::new();
+    let own = tables.path("signals.jsonl");
+    fs::write(&own, "my own").expect("a writable directory");
+    let message = tables.refuses(&["generate", "--signals", "10", "--out", "/"]);
+    assert!(
+        message.contains("signals.jsonl exists and is not replaced"),
+        "{message}"
+    );
+    assert_eq!(fs::read_to_string(&own).expect("a file"), "my own");
+    assert!(!fs::exists(tables.path("companies.jsonl")).expect("a folder"));
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_file_is_new_or_there_is_none() {
     ));
     let again = csv(BY_SIZE);
     assert!(
-        text(&again.stderr).contains("--out takes a new file"),
+        text(&again.stderr).contains("exists and is not replaced"),
         "{}",
         text(&again.stderr)
     );
