@@ -1,5 +1,6 @@
 """Builds benches and tests, and finds their programs."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -15,22 +16,22 @@ def built(bench):
 
 
 # As `.ci/run` builds the tests of these packages, so that nothing is compiled anew.
-TESTED = ["signaldex-cli", "signaldex-cluster", "signaldex-sql", "signaldex-synthetic"]
-FEATURES = ["cluster", "sql", "replicate-s3", "xlsx", "parquet"]
+PACKAGES = ["signaldex-cli", "signaldex-cluster", "signaldex-sql", "signaldex-synthetic", "signaldex-python"]
+FEATURES = [*(f"signaldex-cli/{feature}" for feature in ["cluster", "sql", "replicate-s3", "xlsx", "parquet"]),
+            "signaldex-python/datafusion"]
+TESTED = [*(word for name in PACKAGES for word in ("--package", name)), "--features", ",".join(FEATURES)]
+ENVIRONMENT = os.environ | {"PYO3_BUILD_EXTENSION_MODULE": "1"}
 
 
 def built_test(package):
     """The program of the tests inside a package."""
-    selected = [word for name in TESTED for word in ("--package", name)]
-    features = ",".join(f"signaldex-cli/{feature}" for feature in FEATURES)
-    command = ["cargo", "test", "--no-run", "--lib", *selected, "--features", features,
-               "--message-format=json-render-diagnostics"]
+    command = ["cargo", "test", "--no-run", "--lib", *TESTED, "--message-format=json-render-diagnostics"]
     return executable(command, package.replace("-", "_"))
 
 
 def executable(command, target):
     """What a command of cargo has built for a target."""
-    output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+    output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, env=ENVIRONMENT).stdout
     for line in output.splitlines():
         message = json.loads(line)
         if message.get("executable") and message["target"]["name"] == target:

@@ -7,7 +7,6 @@ Each mistake changes a place of the sources in a copy of the repository, below t
 (200) whose simulation breaks the law is printed; ends with 1 if a mistake is not found, or its place is not.
 """
 import filecmp
-import os
 import pathlib
 import re
 import shutil
@@ -17,7 +16,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / "target" / "planted"
 sys.path.insert(0, str(ROOT / "benches"))
-from built import FEATURES, TESTED  # noqa: E402
+from built import ENVIRONMENT, TESTED  # noqa: E402
 
 SOURCES = pathlib.Path("crates/cluster/src")
 
@@ -97,10 +96,8 @@ def copy():
 def found_at(seeds):
     """The first seed that breaks the law; None where none does."""
     # As the gate builds the tests, so that libraries built there serve.
-    packages = [word for package in TESTED for word in ("--package", package)]
-    features = ",".join(f"signaldex-cli/{feature}" for feature in FEATURES)
-    command = ["cargo", "test", "--quiet", *packages, "--features", features, "--lib", "simulation::tests::every_answer"]
-    environment = os.environ | {"SIGNALDEX_SEEDS": f"0..{seeds}"}
+    command = ["cargo", "test", "--quiet", *TESTED, "--lib", "simulation::tests::every_answer"]
+    environment = ENVIRONMENT | {"SIGNALDEX_SEEDS": f"0..{seeds}"}
     run = subprocess.run(command, cwd=COPY, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if "could not compile" in run.stdout:
         sys.exit(run.stdout)
