@@ -83,6 +83,18 @@ fn text_of_word(phrase: &Phrase) -> String {
     format!("{WORD_QUOTE}{}{WORD_QUOTE}", phrase.joined(" "))
 }
 
+/// Whether a byte is written as it is.
+const IS_PLAIN: [bool; 256] = {
+    let mut is_plain = [false; 256];
+    let mut byte = 0;
+    // Invariant: the bytes below `byte` are set.
+    while byte < is_plain.len() {
+        is_plain[byte] = matches!(byte as u8, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' | b',');
+        byte += 1;
+    }
+    is_plain
+};
+
 /// Percent-encodes what is written, with `+` for single spaces: `++` could be read as two plus signs.
 pub(super) struct PercentEncoder<'o, W> {
     out: &'o mut W,
@@ -99,7 +111,7 @@ impl<'o, W: Write> PercentEncoder<'o, W> {
 
 impl<W: Write> Write for PercentEncoder<'_, W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let is_plain = |byte: &u8| matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' | b',');
+        let is_plain = |byte: &u8| IS_PLAIN[usize::from(*byte)];
         let mut rest = text;
         // Each turn writes a run of plain bytes, which are whole characters, or encodes one character.
         while let Some(next) = rest.chars().next() {

@@ -28,6 +28,7 @@ use crate::conditions::{is_about_search, refuse_two_searches};
 use crate::corpus::SqlCorpus;
 use crate::counts::CountsFromIndex;
 use crate::error::{SqlError, SqlErrorKind};
+use crate::grouped_texts::GroupedTexts;
 use crate::interruptible::InterruptibleJoins;
 use crate::signals::SignalsTable;
 use crate::snapshot_set::SnapshotSet;
@@ -146,6 +147,7 @@ impl Database {
             .with_information_schema(false);
         let mut rules = PhysicalOptimizer::new().rules;
         rules.insert(0, Arc::new(CountsFromIndex));
+        rules.insert(1, Arc::new(GroupedTexts));
         rules.push(Arc::new(InterruptibleJoins));
         let state = SessionStateBuilder::new()
             .with_default_features()

@@ -38,6 +38,7 @@ mod elsewhere;
 mod error;
 #[cfg(feature = "flight")]
 mod flight;
+mod grouped_texts;
 mod interruptible;
 mod label_counts;
 mod leaf;

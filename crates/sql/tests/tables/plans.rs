@@ -89,6 +89,21 @@ fn counters_are_not_used_where_they_would_count_others() {
 }
 
 #[test]
+fn groups_of_labels_are_groups_of_texts() {
+    for statement in [
+        "SELECT company_name, sum(funding_amount) FROM signals GROUP BY company_name",
+        "SELECT company_name, date, count(*) FROM signals GROUP BY company_name, date",
+        "SELECT DISTINCT company_name FROM signals",
+    ] {
+        let plan = plan(statement);
+        assert!(
+            plan.contains("AS Utf8View) as company_name"),
+            "{statement}: {plan}"
+        );
+    }
+}
+
+#[test]
 fn a_count_of_matches_reads_no_row() {
     for statement in [
         "SELECT count(*) FROM signals",
