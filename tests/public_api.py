@@ -22,10 +22,10 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "public-api"
 # The features of the library, with which its pages are made a second time.
 FEATURES = "json,replicate,serde,zstd"
-# A cluster's engine takes long to compile: with what `.ci/run` selects for its lints, it is compiled already.
+# A cluster's engine takes long to compile: with what `.ci/run` selects for its lints, it is compiled already. An example
+# has the dependencies of tests, which give some crates more features.
 LINTED = [f"signaldex-cli/{feature}" for feature in ("cluster", "replicate-s3", "replicate-gcs", "replicate-azure", "sql", "xlsx", "parquet")]
-ENGINE = ["--workspace", "--exclude", "signaldex-python", "--features", ",".join(LINTED)]
-SELECTIONS = {"signaldex-cluster": ENGINE, "signaldex-sql": ENGINE}
+WORKSPACE = ["--workspace", "--exclude", "signaldex-python", "--features", ",".join(LINTED), "--example", "embed"]
 PACKAGES = ["signaldex", "signaldex-server", "signaldex-cluster", "signaldex-sql", "signaldex-synthetic"]
 # Longer values of constants are cut: the sample's texts are no interface.
 VALUE_CHARS_MAX = 80
@@ -73,17 +73,25 @@ def in_own_impls(page):
     return own + "".join(headers)
 
 
-def api(package, features):
-    """All lines of the public API of a package with some features."""
+def folder_of(package):
+    """Where the pages of a package are."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / "doc" / package.replace("-", "_")
+
+
+def document(packages, selection):
+    """Makes the pages of packages."""
+    for package in packages:
+        # Pages of items that this set does not have would stay.
+        shutil.rmtree(folder_of(package), ignore_errors=True)
     environment = {**os.environ, "CARGO_TERM_QUIET": "true", "RUSTDOCFLAGS": "-D warnings"}
-    selection = SELECTIONS.get(package, ["-p", package, "--features", features])
     command = ["cargo", "doc", "--no-deps", "--lib", *selection]
-    folder = target / "doc" / package.replace("-", "_")
-    # Pages of items that this set does not have would stay.
-    shutil.rmtree(folder, ignore_errors=True)
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    lines = set()
+
+
+def api(package):
+    """All lines of the public API of a package, from its pages."""
+    folder, lines = folder_of(package), set()
     for path in sorted(folder.rglob("*.html")):
         kind, _, name = path.stem.partition(".")
         if not name:
@@ -110,12 +118,18 @@ def main():
     parser.add_argument("package", nargs="*", help="these packages only")
     options = parser.parse_args()
     changed = []
-    for package in options.package or PACKAGES:
-        lines = api(package, "")
+    packages = options.package or PACKAGES
+    if packages != ["signaldex"]:
+        document(PACKAGES, WORKSPACE)
+    for package in packages:
         if package == "signaldex":
-            default, lines = lines, api(package, FEATURES)
-            changed += [f"a feature takes away: {line}" for line in sorted(default - lines)]
-            lines = {line if line in default else f"(feature) {line}" for line in lines}
+            document([package], ["-p", package])
+            default = api(package)
+            document([package], ["-p", package, "--features", FEATURES])
+            changed += [f"a feature takes away: {line}" for line in sorted(default - api(package))]
+            lines = {line if line in default else f"(feature) {line}" for line in api(package)}
+        else:
+            lines = api(package)
         changed += difference(FOLDER / f"{package}.txt", sorted(lines), options.bless)
     print("\n".join(changed))
     if changed:

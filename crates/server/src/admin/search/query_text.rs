@@ -135,7 +135,9 @@ impl fmt::Display for QueryText {
 
 fn escaped(text: &str) -> String {
     let text = utf8_percent_encode(text, ESCAPED).to_string();
-    text.replace('=', "%3D").replace(' ', "+")
+    // Two `+` could be read as plus signs, so only the first of several spaces is one.
+    let text = text.replace('=', "%3D").replace("  ", " %20");
+    text.replace(' ', "+")
 }
 
 #[cfg(test)]

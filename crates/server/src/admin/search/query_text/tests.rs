@@ -28,6 +28,15 @@ fn parameters_are_replaced_and_removed() {
     assert_eq!(text.without("cursor").link(), "/search?q=a&limit=5");
 }
 
+#[test]
+fn several_spaces_are_no_plus_signs() {
+    for (value, written) in [("a  b", "q=a+%20b"), ("a   +b", "q=a+%20+%2Bb")] {
+        let text = QueryText(vec![("q".to_owned(), value.to_owned())]);
+        assert_eq!(text.to_string(), written);
+        assert_eq!(of(written), text);
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_written_reads_the_same(values in prop::collection::vec("\\PC{1,12}", 1..5)) {
