@@ -207,12 +207,16 @@ fn commands_end_with_the_exit_status_of_their_work() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = |name: &str| directory.path().join(name).display().to_string();
     let (corpus, index) = (path("corpus"), path("index"));
-    assert_exits(&["generate", "--signals", "200", "--out", &corpus], 0);
     let (companies, signals) = (path("corpus/companies.jsonl"), path("corpus/signals.jsonl"));
     let records = ["--companies", &companies, "--signals", &signals];
+    let generate = ["generate", "--signals", "200", "--out", &corpus];
     let build = [&["build"], &records[..], &["--out", &index]].concat();
-    let status = program().args(&build).stderr(full_disk()).status();
-    assert_eq!(status.expect("the program runs").code(), Some(0), "build");
+    // Neither replaces what is there.
+    for command in [&generate[..], &build] {
+        let status = program().args(command).stderr(full_disk()).status();
+        let code = status.expect("the program runs").code();
+        assert_eq!(code, Some(0), "{command:?}");
+    }
     assert_exits(&[&["update", index.as_str()], &records[..]].concat(), 0);
     assert_exits(&["compact", &index], 0);
     assert_exits(&["verify", &index], 0);
