@@ -1,4 +1,4 @@
-//! Groups by texts where a statement groups by a dictionary of texts.
+//! Groups by texts where a statement groups by a column of companies.
 
 use std::sync::Arc;
 
@@ -15,10 +15,15 @@ use datafusion::physical_plan::aggregates::{
 };
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
-/// Makes texts of the dictionaries by which an aggregation groups, and dictionaries of its groups.
+/// Columns of dictionaries with many values.
+const OF_COMPANIES: [&str; 2] = ["company_slug", "company_name"];
+
+/// Makes texts of the dictionaries by which an aggregation groups, and dictionaries of its groups, where one of them is of
+/// companies.
 ///
-/// For texts the engine has a table of groups; for dictionaries only one of encoded rows, which takes longer. Belongs
-/// before the engine's rules, some of which divide aggregations.
+/// For texts the engine has a table of groups; for dictionaries only one of encoded rows. That takes longer for many
+/// groups and less for few (`benches/grouped_texts.py`). Belongs before the engine's rules, some of which divide
+/// aggregations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct GroupedTexts;
 
@@ -70,7 +75,7 @@ fn grouped_by_texts(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Exec
         .transpose()
 }
 
-/// An aggregation of rows with texts in place of dictionaries; `None` where it groups by no dictionary.
+/// An aggregation of rows with texts in place of dictionaries; `None` where it groups by none of companies.
 fn of_rows(aggregation: &AggregateExec) -> Result<Option<AggregateExec>> {
     let group = aggregation.group_expr();
     let input = aggregation.input();
@@ -78,10 +83,10 @@ fn of_rows(aggregation: &AggregateExec) -> Result<Option<AggregateExec>> {
     if group.has_grouping_set() {
         return Ok(None);
     }
-    let mut has_dictionary = false;
+    let mut has_companies = false;
     let expressions = group.expr().iter().map(|(expression, name)| {
         let is_dictionary = is_dictionary_of_texts(&expression.data_type(&schema)?);
-        has_dictionary |= is_dictionary;
+        has_companies |= is_dictionary && is_of_companies(expression);
         let expression = Arc::clone(expression);
         let expression = if is_dictionary {
             cast(expression, &schema, DataType::Utf8View)?
@@ -91,9 +96,14 @@ fn of_rows(aggregation: &AggregateExec) -> Result<Option<AggregateExec>> {
         Ok::<_, DataFusionError>((expression, name.clone()))
     });
     let groups = PhysicalGroupBy::new_single(expressions.collect::<Result<_>>()?);
-    has_dictionary
+    has_companies
         .then(|| rebuilt(aggregation, groups, Arc::clone(input)))
         .transpose()
+}
+
+fn is_of_companies(expression: &Arc<dyn PhysicalExpr>) -> bool {
+    let column = expression.downcast_ref::<Column>();
+    column.is_some_and(|column| OF_COMPANIES.contains(&column.name()))
 }
 
 fn is_dictionary_of_texts(of: &DataType) -> bool {

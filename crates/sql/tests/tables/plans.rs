@@ -89,17 +89,25 @@ fn counters_are_not_used_where_they_would_count_others() {
 }
 
 #[test]
-fn groups_of_labels_are_groups_of_texts() {
-    for statement in [
-        "SELECT company_name, sum(funding_amount) FROM signals GROUP BY company_name",
-        "SELECT company_name, date, count(*) FROM signals GROUP BY company_name, date",
-        "SELECT DISTINCT company_name FROM signals",
+fn groups_of_companies_are_groups_of_texts() {
+    for (statement, expected) in [
+        (
+            "SELECT company_name, sum(funding_amount) FROM signals GROUP BY company_name",
+            true,
+        ),
+        (
+            "SELECT company_name, date, count(*) FROM signals GROUP BY company_name, date",
+            true,
+        ),
+        ("SELECT DISTINCT company_slug, country FROM signals", true),
+        (
+            "SELECT country, sum(funding_amount) FROM signals GROUP BY country",
+            false,
+        ),
     ] {
         let plan = plan(statement);
-        assert!(
-            plan.contains("AS Utf8View) as company_name"),
-            "{statement}: {plan}"
-        );
+        let are_texts = plan.contains("AS Utf8View) as company");
+        assert_eq!(are_texts, expected, "{statement}: {plan}");
     }
 }
 
