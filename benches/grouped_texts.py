@@ -6,15 +6,12 @@ usage: benches/grouped_texts.py
 Installs PyPI's datafusion, of the version that statements run on, into target/grouped-texts. Prints medians of nine runs in
 milliseconds. `crates/sql/src/grouped_texts.rs` groups by views where they are faster.
 """
-import os
-import pathlib
 import random
 import statistics
-import subprocess
-import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from environment import with_packages
+
 ROWS, COMPANIES, INDUSTRIES, BATCH_ROWS, RUNS = 1_000_000, 50_000, 40, 16_384, 9
 
 # What is asked, the statement, the column of its groups.
@@ -26,17 +23,6 @@ QUESTIONS = [
     ("industries and months", "SELECT {} AS g, date_trunc('month', date) AS m, count(*), sum(amount) FROM signals "
      "GROUP BY g, m", "industry"),
 ]
-
-
-def with_datafusion():
-    """Runs this script again in an environment that has the engine."""
-    environment = ROOT / "target" / "grouped-texts"
-    python = environment / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "datafusion==55.*", "pyarrow"]
-    subprocess.run(pip, check=True)
-    os.execv(python, [python, *sys.argv])
 
 
 def dictionary(numbers, text):
@@ -85,5 +71,5 @@ if __name__ == "__main__":
         import datafusion
         import pyarrow
     except ImportError:
-        with_datafusion()
+        with_packages("grouped-texts", ["datafusion==55.*", "pyarrow"])
     main()

@@ -31,6 +31,7 @@ import time
 from typing import NamedTuple
 
 import sql
+from environment import DUCKDB, with_packages
 from question_statements import QUESTIONS, SQLITE_INDEXES, folded, groups, ids
 
 ROOT = sql.ROOT
@@ -282,5 +283,5 @@ if __name__ == "__main__":
         import duckdb
         import pytz  # noqa: F401  DuckDB needs it for points in time.
     except ImportError:
-        sql.with_duckdb()
+        with_packages("duckdb", DUCKDB)
     main()

@@ -11,13 +11,14 @@ that it has; it finds the same rows here, or the script ends with an error. Prin
 and the bound that it is held to, as `benches/results` has them; ends with 1 if a bound does not hold.
 """
 import json
-import os
 import pathlib
 import platform
 import statistics
 import subprocess
 import sys
 import time
+
+from environment import DUCKDB, with_packages
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "target" / "sql"
@@ -113,17 +114,6 @@ def check_rows(program, folder):
             sys.exit(f"{search}: {found} and {expected} rows")
 
 
-def with_duckdb():
-    """Runs this script again in an environment that has DuckDB."""
-    environment = ROOT / "target" / "duckdb"
-    python = environment / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "duckdb>=1.3", "pytz"]
-    subprocess.run(pip, check=True)
-    os.execv(python, [python, *sys.argv])
-
-
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -160,5 +150,5 @@ if __name__ == "__main__":
         import duckdb
         import pytz  # noqa: F401  DuckDB needs it for points in time.
     except ImportError:
-        with_duckdb()
+        with_packages("duckdb", DUCKDB)
     main()

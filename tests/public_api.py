@@ -126,8 +126,9 @@ def main():
             document([package], ["-p", package])
             default = api(package)
             document([package], ["-p", package, "--features", FEATURES])
-            changed += [f"a feature takes away: {line}" for line in sorted(default - api(package))]
-            lines = {line if line in default else f"(feature) {line}" for line in api(package)}
+            lines = api(package)
+            changed += [f"a feature takes away: {line}" for line in sorted(default - lines)]
+            lines = {line if line in default else f"(feature) {line}" for line in lines}
         else:
             lines = api(package)
         changed += difference(FOLDER / f"{package}.txt", sorted(lines), options.bless)

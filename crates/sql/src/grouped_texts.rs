@@ -15,8 +15,7 @@ use datafusion::physical_plan::aggregates::{
 };
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
-/// Columns of dictionaries with many values.
-const OF_COMPANIES: [&str; 2] = ["company_slug", "company_name"];
+use crate::columns::{SIGNAL_COLUMNS, SignalSource};
 
 /// Makes texts of the dictionaries by which an aggregation groups, and dictionaries of its groups, where one of them is of
 /// companies.
@@ -101,9 +100,18 @@ fn of_rows(aggregation: &AggregateExec) -> Result<Option<AggregateExec>> {
         .transpose()
 }
 
+/// Whether an expression is a column of dictionaries with many values.
 fn is_of_companies(expression: &Arc<dyn PhysicalExpr>) -> bool {
     let column = expression.downcast_ref::<Column>();
-    column.is_some_and(|column| OF_COMPANIES.contains(&column.name()))
+    column.is_some_and(|column| {
+        let mut known = SIGNAL_COLUMNS.iter();
+        let known = known.find(|known| known.name == column.name());
+        let source = known.map(|known| known.source);
+        matches!(
+            source,
+            Some(SignalSource::CompanySlug | SignalSource::CompanyName)
+        )
+    })
 }
 
 fn is_dictionary_of_texts(of: &DataType) -> bool {

@@ -13,7 +13,6 @@ import datetime
 import decimal
 import json
 import math
-import os
 import pathlib
 import re
 import subprocess
@@ -21,7 +20,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-TOOLS = ["duckdb>=1.3", "pytz"]
+sys.path.append(str(ROOT / "benches"))
+from environment import DUCKDB, with_packages  # noqa: E402
+
 # The day that generated corpora are searched on.
 AS_OF = "2026-06-30"
 
@@ -133,17 +134,6 @@ CREATE TABLE records AS FROM read_json('{folder}/signals.jsonl', format = 'newli
     hiring: 'STRUCT(hiringType VARCHAR, jobFunction VARCHAR, seniority VARCHAR, employmentType VARCHAR,
     workArrangement VARCHAR)'}});
 """
-
-
-def with_tools(tools):
-    """Runs this script again in an environment that has these packages."""
-    environment = ROOT / "target" / "duckdb"
-    python = environment / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *tools]
-    subprocess.run(pip, check=True)
-    os.execv(python, [python, *sys.argv])
 
 
 def read(path):
@@ -309,5 +299,5 @@ if __name__ == "__main__":
         import duckdb
         import pytz  # noqa: F401  DuckDB needs it for points in time.
     except ImportError:
-        with_tools(TOOLS)
+        with_packages("duckdb", DUCKDB)
     main()

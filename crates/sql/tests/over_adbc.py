@@ -9,7 +9,6 @@ three updates that the service follows. Then what operators meet: the catalog, p
 API key, a statement that writes, too many statements. Installs what it needs into target/duckdb, unless it is there. Prints
 what differs, and ends with 1 if anything does.
 """
-import os
 import pathlib
 import re
 import shutil
@@ -21,9 +20,10 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import against_duckdb as duckdb_side  # noqa: E402
+import environment  # noqa: E402
 
 ROOT = duckdb_side.ROOT
-TOOLS = [*duckdb_side.TOOLS, "adbc-driver-flightsql>=1", "adbc-driver-manager>=1", "pyarrow"]
+TOOLS = [*environment.DUCKDB, "adbc-driver-flightsql>=1", "adbc-driver-manager>=1", "pyarrow"]
 LONG = "SELECT a.id, b.title FROM signals a, signals b"
 
 
@@ -231,7 +231,7 @@ def with_packages():
         import pyarrow  # noqa: F401  Of the driver.
         import pytz  # noqa: F401  DuckDB needs it for points in time.
     except ImportError:
-        duckdb_side.with_tools(TOOLS)
+        environment.with_packages("duckdb", TOOLS)
     duckdb_side.duckdb = duckdb
 
 
