@@ -44,10 +44,20 @@ impl Snapshot {
     pub fn visit_records(
         &self,
         page: &Page,
+        visit: impl FnMut(&Signal<'_>, &str) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.visit_first_records(page, page.len(), visit)
+    }
+
+    /// As [`visit_records`](Self::visit_records), of the first `limit` signals.
+    pub(crate) fn visit_first_records(
+        &self,
+        page: &Page,
+        limit: usize,
         mut visit: impl FnMut(&Signal<'_>, &str) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut buffer = Vec::new();
-        for (live, row) in self.touched_rows(page)? {
+        for (live, row) in self.touched_rows(page, limit)? {
             let company_name = live.segment.company_name(live.segment.company_of(row)?)?;
             let signal = live.segment.signal_in(row, &mut buffer)?;
             if visit(&signal, company_name).is_break() {
@@ -57,26 +67,27 @@ impl Snapshot {
         Ok(())
     }
 
-    /// As [`visit_records`](Self::visit_records), with what answers copy of each signal, until `visit` returns false.
+    /// As [`visit_first_records`](Self::visit_first_records), with what answers copy of each signal.
     #[cfg(feature = "json")]
     pub(crate) fn visit_sent_items(
         &self,
         page: &Page,
-        mut visit: impl FnMut(&SentItem<'_>) -> bool,
+        limit: usize,
+        mut visit: impl FnMut(&SentItem<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut buffer = Vec::new();
-        for (live, row) in self.touched_rows(page)? {
-            if !visit(&live.segment.sent_item_in(row, &mut buffer)?) {
+        for (live, row) in self.touched_rows(page, limit)? {
+            if visit(&live.segment.sent_item_in(row, &mut buffer)?).is_break() {
                 break;
             }
         }
         Ok(())
     }
 
-    /// The segments and rows of a page's signals, whose records are on their way into the processor's caches.
-    fn touched_rows(&self, page: &Page) -> Result<Vec<(&SegmentHandle, Row)>> {
-        let mut rows = Vec::with_capacity(page.len());
-        for (id, address) in page.addresses() {
+    /// The segments and rows of a page's first signals, whose records are on their way into the processor's caches.
+    fn touched_rows(&self, page: &Page, limit: usize) -> Result<Vec<(&SegmentHandle, Row)>> {
+        let mut rows = Vec::with_capacity(limit.min(page.len()));
+        for (id, address) in page.addresses().take(limit) {
             rows.extend(self.live_row(id, address)?);
         }
         // In loops of their own, so that the processor waits for several rows at once.

@@ -65,7 +65,7 @@ pub use item_csv::{CSV_COLUMNS, write_csv_cell, write_csv_header, write_csv_item
 pub use load::{Loader, OnInvalid, load};
 pub use load_report::{FaultGroup, LoadReport, Progress, Rejected, Replaced};
 pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
-pub use page::{SearchAnswer, search_item, write_item, write_item_line};
+pub use page::{SearchAnswer, search_item, visit_items, write_item, write_item_line};
 pub use rendering::{Rendering, text_bytes};
 pub use sink::{CheckSink, Sink};
 pub use unknown::UnknownField;

@@ -74,13 +74,10 @@ impl SearchAnswer {
     pub fn of_page(snapshot: &Snapshot, page: &Page, rendering: Rendering) -> Result<SearchAnswer> {
         let mut answer = SearchAnswer::with_capacity(page.len(), rendering);
         match rendering {
-            Rendering::Whole => snapshot.visit_sent_items(page, |item| answer.push_item(item))?,
+            Rendering::Whole => snapshot
+                .visit_sent_items(page, page.len(), |item| while_room(answer.push_item(item)))?,
             Rendering::Short => snapshot.visit_records(page, |signal, company_name| {
-                if answer.push(signal, company_name) {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                }
+                while_room(answer.push(signal, company_name))
             })?,
         }
         Ok(answer)
@@ -116,7 +113,7 @@ impl SearchAnswer {
         }
     }
 
-    /// As [`push`](Self::push), for an item that [`search_item`] has written.
+    /// As [`push`](Self::push), for an item that [`visit_items`] or [`search_item`] has written.
     pub fn push_written(&mut self, item: &[u8]) -> bool {
         let write = |bytes: &mut Vec<u8>| bytes.extend_from_slice(item);
         self.items.add(item.len(), write)
@@ -176,6 +173,61 @@ impl SearchAnswer {
         write_value(&mut bytes, &next_cursor);
         bytes.extend_from_slice(b"}}");
         bytes
+    }
+}
+
+/// Calls `visit` with the item of each of the first `limit` signals of a page, in its order, until it returns `Break`: for
+/// services that merge pages of several indexes, with [`push_written`](SearchAnswer::push_written).
+///
+/// # Errors
+/// A record is corrupt.
+///
+/// Cost: that of [`SearchAnswer::of_page`].
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use signaldex::json::{Rendering, SearchAnswer, visit_items};
+/// use signaldex::{Query, sample};
+///
+/// let snapshot = sample::index()?.snapshot();
+/// let page = snapshot.search(&Query::from_query_string("q=robotics")?, sample::AS_OF)?;
+/// let mut answer = SearchAnswer::with_capacity(10, Rendering::Whole);
+/// visit_items(&snapshot, &page, 10, Rendering::Whole, |item| {
+///     answer.push_written(item);
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(answer.len(), 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn visit_items(
+    snapshot: &Snapshot,
+    page: &Page,
+    limit: usize,
+    rendering: Rendering,
+    mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<()> {
+    let mut bytes = Vec::with_capacity(ITEM_BYTES);
+    match rendering {
+        Rendering::Whole => snapshot.visit_sent_items(page, limit, |item| {
+            bytes.clear();
+            write_sent(&mut bytes, item);
+            visit(&bytes)
+        }),
+        Rendering::Short => snapshot.visit_first_records(page, limit, |signal, company_name| {
+            bytes.clear();
+            write_rendered(&mut bytes, signal, company_name, rendering);
+            visit(&bytes)
+        }),
+    }
+}
+
+/// Continues if the last item had room.
+fn while_room(had_room: bool) -> ControlFlow<()> {
+    if had_room {
+        ControlFlow::Continue(())
+    } else {
+        ControlFlow::Break(())
     }
 }
 

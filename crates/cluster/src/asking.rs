@@ -14,7 +14,7 @@ use super::answer::ShardAnswer;
 use super::engine::PeerFailure;
 use super::members::{Members, NodeTask, Unreachable};
 use super::nodes::Nodes;
-use super::question::{KeyScope, Question, ShardRequest};
+use super::question::{KeyScope, Question, ShardRequest, expected_rows};
 use super::worker::ReplyStatus;
 use signaldex_server::corpus::Unanswered;
 
@@ -287,19 +287,6 @@ impl ShardQuery {
     }
 }
 
-/// How many of `rows` some of the shards have at most, in 99 of 100 pages: the mean of the binomial distribution and two
-/// and a half standard deviations.
-fn expected_rows(rows: usize, shards: usize, all: usize) -> usize {
-    let (count, share) = (rows as f64, shards as f64 / all.max(1) as f64);
-    let mean = count * share;
-    let deviation = (mean * (1.0 - share)).max(0.0).sqrt();
-    // Not negative, and at most a few thousand.
-    rows.min((mean + 2.5 * deviation).ceil() as usize)
-}
-
 pub(super) fn unavailable(detail: &str) -> Unanswered {
     Unanswered::Unavailable(detail.to_owned())
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,11 +10,10 @@ use time::Date;
 use super::answer::AnswerRow;
 use super::companies::CompaniesQuestion;
 use super::generation::SHARDS_MAX;
-use signaldex::json::{Rendering, search_item, write_csv_item};
+use signaldex::json::Rendering;
 use signaldex::query::{CompanyStart, KeyFilter, Order, SortKey, Start};
 use signaldex::{
-    AggregateQuery, ChangeKind, Error, FacetQuery, Filter, Position, Query, Result, Signal,
-    SignalId,
+    AggregateQuery, ChangeKind, Error, FacetQuery, Filter, Position, Query, Result, SignalId,
 };
 
 /// Maximum number of rows requested from a shard: all numbered pages, and one signal more.
@@ -112,6 +111,25 @@ pub(super) struct DeletedQuestion {
 }
 
 impl Question {
+    /// What each shard is asked: of the rows of several shards, as many as one of them probably has.
+    pub(super) fn of_each_shard(&self) -> Arc<ShardRequest> {
+        match &*self.wanted {
+            ShardRequest::Rows {
+                query,
+                today,
+                rendering: rendering @ Some(_),
+            } => {
+                let limit = expected_rows(query.limit(), 1, self.shards.len());
+                Arc::new(ShardRequest::Rows {
+                    query: Box::new(query.part(query.start().clone(), limit)),
+                    today: *today,
+                    rendering: *rendering,
+                })
+            }
+            _ => Arc::clone(&self.wanted),
+        }
+    }
+
     /// A received question, if it is within the limits.
     ///
     /// # Errors
@@ -167,20 +185,6 @@ fn check_companies(wanted: &CompaniesQuestion) -> Result<()> {
     Err(Error::corrupt(format!(
         "the question asks for {limit} companies from {start:?}"
     )))
-}
-
-impl RowFormat {
-    /// Writes a signal.
-    pub(super) fn write(self, signal: &Signal<'_>, company_name: &str) -> Vec<u8> {
-        match self {
-            RowFormat::Item(rendering) => search_item(signal, company_name, rendering),
-            RowFormat::Csv => {
-                let mut row = Vec::new();
-                write_csv_item(&mut row, signal, company_name);
-                row
-            }
-        }
-    }
 }
 
 impl ChangesQuestion {
@@ -317,3 +321,16 @@ impl fmt::Display for ShardRequest {
         }
     }
 }
+
+/// How many of `rows` some of the shards have at most, in 99 of 100 pages: the mean of the binomial distribution and two
+/// and a half standard deviations.
+pub(super) fn expected_rows(rows: usize, shards: usize, all: usize) -> usize {
+    let (count, share) = (rows as f64, shards as f64 / all.max(1) as f64);
+    let mean = count * share;
+    let deviation = (mean * (1.0 - share)).max(0.0).sqrt();
+    // Not negative, and at most a few thousand.
+    rows.min((mean + 2.5 * deviation).ceil() as usize)
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,9 +8,10 @@ use axum::body::Bytes;
 use super::aggregates::AggregatesPart;
 use super::answer::{AnswerRow, CountedFacets, ShardAnswer};
 use super::loaded_shards::AskedShard;
-use super::question::{Question, ShardRequest};
+use super::question::{Question, RowFormat, ShardRequest};
 use super::shard_changes;
 use super::shard_companies::{self, ShardCompanies};
+use signaldex::json::{visit_items, write_csv_item};
 use signaldex::query::limits::PAGE_BYTES_MAX;
 use signaldex::query::{CompanyKey, SortKey};
 use signaldex::{FacetCounters, Page, Result, Snapshot};
@@ -44,7 +45,7 @@ pub(super) fn find(asked: &AskedShard, wanted: &ShardRequest) -> Result<ShardRes
             if rendering.is_some() {
                 return Ok(ShardResult::Page(page));
             }
-            let keys = page.keys().map(|key| row(key, Vec::new()));
+            let keys = page.keys().map(|key| row(key, Bytes::new()));
             ShardAnswer::Rows(keys.collect())
         }
         ShardRequest::Count { filter, today } => ShardAnswer::Count(shard.count(filter, *today)?),
@@ -77,11 +78,11 @@ pub(super) fn find(asked: &AskedShard, wanted: &ShardRequest) -> Result<ShardRes
     Ok(ShardResult::Answer(answer))
 }
 
-fn row(key: SortKey, bytes: Vec<u8>) -> AnswerRow {
+fn row(key: SortKey, bytes: Bytes) -> AnswerRow {
     AnswerRow {
         id: key.id().get(),
         value: key.bits(),
-        bytes: Bytes::from(bytes),
+        bytes,
     }
 }
 
@@ -118,6 +119,7 @@ pub(super) fn merged(
         }
     }
     if !pages.is_empty() {
+        complete(question, shards, &mut pages)?;
         answers.push(rendered(question, shards, &pages)?);
     }
     if let (Some(wanted), false) = (question.wanted.companies(), companies.is_empty()) {
@@ -135,43 +137,98 @@ pub(super) fn merged(
     ShardAnswer::merge(&question.wanted, answers)
 }
 
+/// Searches the shards again that have more than they were asked for, where all of that is among the first of all.
+fn complete(question: &Question, shards: &[AskedShard], pages: &mut [Page]) -> Result<()> {
+    let ShardRequest::Rows { query, today, .. } = &*question.wanted else {
+        return Ok(());
+    };
+    let shown = shown(question, pages);
+    for ((shard, page), shown) in shards.iter().zip(pages).zip(shown) {
+        let is_used_up = shown.all == page.len() && page.next_cursor().is_some();
+        if is_used_up && page.len() < query.limit() {
+            *page = shard.snapshot.search(query, *today)?;
+        }
+    }
+    Ok(())
+}
+
 /// Renders the rows of these pages that are among the first of all.
 fn rendered(question: &Question, shards: &[AskedShard], pages: &[Page]) -> Result<ShardAnswer> {
     let wanted = &*question.wanted;
-    let mut rows = Vec::new();
-    // Invariant: the rows are the first ones of the pages so far, and those past a page's bytes are empty.
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    // Invariant: `bytes` are at most those of a page and of a shard's.
     for ((shard, page), shown) in shards.iter().zip(pages).zip(shown(question, pages)) {
-        rows.extend(rendered_rows(wanted, &shard.snapshot, page, shown)?);
-        rows = wanted.first_rows(rows);
-        empty_past_page(rows.iter_mut().map(|row| &mut row.bytes));
+        let rendered =
+            RenderedRows::of(wanted.row_format(), &shard.snapshot, page, shown.rendered)?;
+        bytes += rendered.bytes.len();
+        rows.extend(rendered.rows(page.keys().take(shown.all)));
+        if bytes > PAGE_BYTES_MAX {
+            rows = first_of_page(wanted, rows);
+            // Copied, so that the bytes of the other rows are freed.
+            for row in &mut rows {
+                row.bytes = Bytes::copy_from_slice(&row.bytes);
+            }
+            bytes = rows.iter().map(|row| row.bytes.len()).sum();
+        }
     }
-    Ok(ShardAnswer::Rows(rows))
+    Ok(ShardAnswer::Rows(first_of_page(wanted, rows)))
 }
 
-/// The first rows of a shard's page, of which some are rendered, while a page has room for them.
-fn rendered_rows(
-    wanted: &ShardRequest,
-    shard: &Snapshot,
-    page: &Page,
-    shown: ShownRows,
-) -> Result<Vec<AnswerRow>> {
-    let mut rows = Vec::with_capacity(shown.all);
-    let (format, mut bytes) = (wanted.row_format(), 0);
-    let mut keys = page.keys().take(shown.all);
-    if shown.rendered > 0 {
-        shard.visit_records(page, |signal, company_name| {
-            let item = format.write(signal, company_name);
-            bytes += item.len();
-            rows.extend(keys.next().map(|key| row(key, item)));
-            if rows.len() == shown.rendered || bytes > PAGE_BYTES_MAX {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })?;
+/// The first rows of several sorted runs, of which those past a page's bytes are empty.
+fn first_of_page(wanted: &ShardRequest, rows: Vec<AnswerRow>) -> Vec<AnswerRow> {
+    let mut rows = wanted.first_rows(rows);
+    empty_past_page(rows.iter_mut().map(|row| &mut row.bytes));
+    rows
+}
+
+/// The first rows of a shard's page, as many as a page has room for, one after the other.
+#[derive(Default)]
+struct RenderedRows {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl RenderedRows {
+    fn of(format: RowFormat, shard: &Snapshot, page: &Page, limit: usize) -> Result<RenderedRows> {
+        let mut rendered = RenderedRows::default();
+        if limit == 0 {
+            return Ok(rendered);
+        }
+        match format {
+            RowFormat::Item(rendering) => visit_items(shard, page, limit, rendering, |item| {
+                rendered.bytes.extend_from_slice(item);
+                rendered.end_row(limit)
+            })?,
+            RowFormat::Csv => shard.visit_records(page, |signal, company_name| {
+                write_csv_item(&mut rendered.bytes, signal, company_name);
+                rendered.end_row(limit)
+            })?,
+        }
+        Ok(rendered)
     }
-    rows.extend(keys.map(|key| row(key, Vec::new())));
-    Ok(rows)
+
+    /// Ends a row, and all if there is no room for another one.
+    fn end_row(&mut self, limit: usize) -> ControlFlow<()> {
+        self.ends.push(self.bytes.len());
+        if self.ends.len() == limit || self.bytes.len() > PAGE_BYTES_MAX {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// The rows with their keys; empty ones for the keys after those that were rendered.
+    fn rows(self, keys: impl Iterator<Item = SortKey>) -> impl Iterator<Item = AnswerRow> {
+        let (bytes, mut start) = (Bytes::from(self.bytes), 0);
+        let mut ends = self.ends.into_iter();
+        keys.map(move |key| {
+            let end = ends.next().unwrap_or(start);
+            let item = bytes.slice(start..end);
+            start = end;
+            row(key, item)
+        })
+    }
 }
 
 /// Empties the rows that no page of the merged answer has room for.

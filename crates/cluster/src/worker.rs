@@ -114,7 +114,8 @@ impl Worker {
         match is_cheap(&shards, wanted) {
             Ok(false) => None,
             Ok(true) => {
-                let found = shards.iter().map(|shard| find(shard, wanted));
+                let of_each = question.of_each_shard();
+                let found = shards.iter().map(|shard| find(shard, &of_each));
                 Some(merged_or_failed(question, &shards, found.collect()))
             }
             Err(error) => Some(Err(WorkerRefusal::of(ReplyStatus::Failed, &error))),
@@ -133,9 +134,10 @@ impl Worker {
             if cost_of(&shards, wanted, ONE_THREAD_COST)? <= ONE_THREAD_COST {
                 return self.answer_on_thread(question, shards).await;
             }
+            let of_each = question.of_each_shard();
             let found = shards.iter().map(|shard| {
                 let threads = Arc::clone(&shared.threads);
-                let (shard, wanted) = (shard.clone(), Arc::clone(wanted));
+                let (shard, wanted) = (shard.clone(), Arc::clone(&of_each));
                 on_thread(threads, move || find(&shard, &wanted))
             });
             let found = try_join_all(found).await;
@@ -158,7 +160,8 @@ impl Worker {
         let question = question.clone();
         let threads = Arc::clone(&self.0.threads);
         on_thread(threads, move || {
-            let found = shards.iter().map(|shard| find(shard, &question.wanted));
+            let of_each = question.of_each_shard();
+            let found = shards.iter().map(|shard| find(shard, &of_each));
             merged(&question, &shards, found.collect::<Result<_>>()?)
         })
         .await

@@ -29,7 +29,29 @@ fn answer(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&st
         .expect("a whole index");
     let answer = SearchAnswer::of_page(&snapshot, &page, Rendering::Whole).expect("whole records");
     assert_eq!(answer.len(), signals.len());
+    for rendering in [Rendering::Whole, Rendering::Short] {
+        check_items(&snapshot, &page, rendering);
+    }
     answer.finish(next_cursor)
+}
+
+/// The visited items are those of the records, as many as are asked for.
+fn check_items(snapshot: &Snapshot, page: &Page, rendering: Rendering) {
+    let mut expected = Vec::new();
+    let visited = snapshot.visit_records(page, |signal, company_name| {
+        expected.push(search_item(signal, company_name, rendering));
+        ControlFlow::Continue(())
+    });
+    visited.expect("whole records");
+    for limit in 0..=page.len() + 1 {
+        let mut items = Vec::new();
+        let visited = visit_items(snapshot, page, limit, rendering, |item| {
+            items.push(item.to_vec());
+            ControlFlow::Continue(())
+        });
+        visited.expect("whole records");
+        assert_eq!(items, expected[..limit.min(page.len())]);
+    }
 }
 
 fn expected(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&str>) -> String {

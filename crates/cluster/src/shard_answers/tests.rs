@@ -52,7 +52,8 @@ fn node(wanted: &ShardRequest, shards: &[Arc<Snapshot>], rendered_max: usize) ->
         key: None,
         wanted: Arc::new(wanted.clone()),
     };
-    let found = asked.iter().map(|shard| find(shard, wanted));
+    let of_each = question.of_each_shard();
+    let found = asked.iter().map(|shard| find(shard, &of_each));
     let found: Result<Vec<ShardResult>> = found.collect();
     let answer = merged(&question, &asked, found.expect("whole shards")).expect("rows");
     let rows = answer.clone().rows().expect("rows");
@@ -131,6 +132,30 @@ fn a_node_renders_its_first_rows_and_sends_the_ids_of_the_others() {
                 &[]
             };
             assert_eq!(row.bytes, expected, "{rendered}: {rank}");
+        }
+    }
+}
+
+/// Shards are first asked for fewer rows than the answer has; one that has all of the first ones is asked again.
+#[test]
+fn the_first_rows_may_all_be_of_one_shard() {
+    let apart = |shard: u64| 1 + 100 * shard..=40 + 100 * shard;
+    let shards: Vec<_> = (0..5).map(|shard| snapshot(apart(shard))).collect();
+    for order in [Order::NewestFirst, Order::OldestFirst] {
+        let query = Query::builder().order(order).build().expect("a query");
+        for limit in [1, 18, 40, 41, 90, 500] {
+            let wanted = ShardRequest::Rows {
+                query: Box::new(query.part(Start::First, limit)),
+                today: TODAY,
+                rendering: Some(RowFormat::Item(Rendering::Short)),
+            };
+            let rows = node(&wanted, &shards, usize::MAX).rows().expect("rows");
+            let mut ids: Vec<u64> = (0..5).flat_map(apart).collect();
+            if order == Order::NewestFirst {
+                ids.reverse();
+            }
+            ids.truncate(limit);
+            assert!(rows.iter().map(|row| row.id).eq(ids), "{order:?} {limit}");
         }
     }
 }

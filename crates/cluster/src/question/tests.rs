@@ -1,9 +1,9 @@
-//! White-box tests of `asking.rs`.
+//! White-box tests of `question.rs`.
 
 use super::*;
 
 #[test]
-fn a_node_renders_the_rows_that_it_probably_has() {
+fn as_many_rows_are_expected_as_some_shards_probably_have() {
     for (rows, shards, all, expected) in [
         (51, 1, 1, 51),
         (51, 3, 3, 51),
