@@ -3,7 +3,7 @@
 
 usage: tests/host/compare.py SERVICE PROGRAM
 
-SERVICE is target/host/debug/service, PROGRAM the program `signaldex`. Both answer over the sample, and what they say
+SERVICE is target/debug/service, PROGRAM the program `signaldex`. Both answer over the sample, and what they say
 about the same query has to be the same bytes: pages, counts, whole walks, exports, every fault of a query. The rest is
 checked on the host's service alone: entity tags, pages that end early, refusals by cost, and a damaged index.
 """
