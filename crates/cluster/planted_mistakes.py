@@ -88,9 +88,11 @@ def copy():
                             stdout=subprocess.PIPE, text=True)
     for name in listed.stdout.splitlines():
         (COPY / name).parent.mkdir(parents=True, exist_ok=True)
-        # What has not changed keeps its time, so that it is not compiled again.
-        if not (COPY / name).exists() or not filecmp.cmp(ROOT / name, COPY / name):
+        # What has not changed keeps its time, so that it is not compiled again; what has is newer than any build.
+        if not (COPY / name).exists():
             shutil.copy2(ROOT / name, COPY / name)
+        elif not filecmp.cmp(ROOT / name, COPY / name, shallow=False):
+            shutil.copy(ROOT / name, COPY / name)
 
 
 def found_at(seeds):
