@@ -6,8 +6,9 @@ usage: benches/cluster_load.py PROGRAM [SECONDS [SIGNALS]]
 PROGRAM is built with `cargo build --profile measured --features cluster`. Three nodes on loopback hold six shards, or as
 many as SIGNALDEX_SHARDS says, each twice. First, 16 connections in all ask one index of everything, and then the nodes, for
 pages, counts and filter options alone: processor time a request; and 16, 64 and 256 ask the nodes for pages. Then 16, 64,
-256 and 512 connections to each node, or those of SIGNALDEX_LEVELS, ask for all three, for SECONDS a level; after that a node
-is killed and started again, and stopped and continued. Every answer is compared with that of the one index. The tables are Markdown.
+256 and 512 connections to each node, or those of SIGNALDEX_LEVELS, ask for all three, for SECONDS a level; after that a
+node is killed and started again, and stopped and continued. Every answer is compared with that of the one index. The
+tables are Markdown.
 """
 
 import collections
@@ -344,8 +345,11 @@ def main():
             for connections in [16, 64, 256]:
                 load = Load(nodes, connections // len(nodes), ["page"], expected)
                 load.run(cost_seconds)
+                if load.wrong:
+                    sys.exit(f"{connections} connections: {load.wrong} wrong")
                 answered = load.codes["200"]
-                print(f"| {connections} | {answered:,} | {load.codes.total() - answered:,} | {load.p99():.1f} ms |", flush=True)
+                refused = load.codes.total() - answered
+                print(f"| {connections} | {answered:,} | {refused:,} | {load.p99():.1f} ms |", flush=True)
             print("\n| connections to each node | answers | wrong | others | p99 of answers | nodes taken for dead |"
                   " not ready | normal after |")
             print("|---|--:|--:|---|--:|--:|--:|--:|")

@@ -99,6 +99,13 @@ fn lone_row(id: u64, bytes: Vec<u8>) -> AnswerRow {
     }
 }
 
+/// The merged answer of shards that are searched one after the other.
+pub(super) fn answer(question: &Question, shards: &[AskedShard]) -> Result<ShardAnswer> {
+    let of_each = question.of_each_shard();
+    let found = shards.iter().map(|shard| find(shard, &of_each));
+    merged(question, shards, found.collect::<Result<_>>()?)
+}
+
 /// Merges the results of shards, given in the same order.
 pub(super) fn merged(
     question: &Question,
@@ -119,8 +126,7 @@ pub(super) fn merged(
         }
     }
     if !pages.is_empty() {
-        complete(question, shards, &mut pages)?;
-        answers.push(rendered(question, shards, &pages)?);
+        answers.push(rendered(question, shards, pages)?);
     }
     if let (Some(wanted), false) = (question.wanted.companies(), companies.is_empty()) {
         answers.push(shard_companies::rendered(
@@ -137,27 +143,17 @@ pub(super) fn merged(
     ShardAnswer::merge(&question.wanted, answers)
 }
 
-/// Searches the shards again that have more than they were asked for, where all of that is among the first of all.
-fn complete(question: &Question, shards: &[AskedShard], pages: &mut [Page]) -> Result<()> {
-    let ShardRequest::Rows { query, today, .. } = &*question.wanted else {
-        return Ok(());
-    };
-    let shown = shown(question, pages);
-    for ((shard, page), shown) in shards.iter().zip(pages).zip(shown) {
-        let is_used_up = shown.all == page.len() && page.next_cursor().is_some();
-        if is_used_up && page.len() < query.limit() {
-            *page = shard.snapshot.search(query, *today)?;
-        }
-    }
-    Ok(())
-}
-
 /// Renders the rows of these pages that are among the first of all.
-fn rendered(question: &Question, shards: &[AskedShard], pages: &[Page]) -> Result<ShardAnswer> {
+fn rendered(
+    question: &Question,
+    shards: &[AskedShard],
+    mut pages: Vec<Page>,
+) -> Result<ShardAnswer> {
     let wanted = &*question.wanted;
+    let shown = shown_of_all(question, shards, &mut pages)?;
     let (mut rows, mut bytes) = (Vec::new(), 0);
     // Invariant: `bytes` are at most those of a page and of a shard's.
-    for ((shard, page), shown) in shards.iter().zip(pages).zip(shown(question, pages)) {
+    for ((shard, page), shown) in shards.iter().zip(&pages).zip(shown) {
         let rendered =
             RenderedRows::of(wanted.row_format(), &shard.snapshot, page, shown.rendered)?;
         bytes += rendered.bytes.len();
@@ -248,6 +244,32 @@ struct ShownRows {
     all: usize,
     /// Those to render, which are the first.
     rendered: usize,
+}
+
+/// The rows of each page that are among the first of all. A shard that has more than it was asked for, where all of that is
+/// among the first, is searched again.
+fn shown_of_all(
+    question: &Question,
+    shards: &[AskedShard],
+    pages: &mut [Page],
+) -> Result<Vec<ShownRows>> {
+    let first = shown(question, pages);
+    let ShardRequest::Rows { query, today, .. } = &*question.wanted else {
+        return Ok(first);
+    };
+    let mut is_complete = true;
+    for ((shard, page), shown) in shards.iter().zip(&mut *pages).zip(&first) {
+        let is_used_up = shown.all == page.len() && page.next_cursor().is_some();
+        if is_used_up && page.len() < query.limit() {
+            *page = shard.snapshot.search(query, *today)?;
+            is_complete = false;
+        }
+    }
+    Ok(if is_complete {
+        first
+    } else {
+        shown(question, pages)
+    })
 }
 
 fn shown(question: &Question, pages: &[Page]) -> Vec<ShownRows> {

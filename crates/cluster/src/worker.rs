@@ -13,7 +13,7 @@ use super::admission::Admission;
 use super::answer::ShardAnswer;
 use super::loaded_shards::{AskedShard, LoadedShards};
 use super::question::{KeyScope, Question, ShardRequest};
-use super::shard_answers::{ShardResult, find, merged};
+use super::shard_answers::{ShardResult, answer, find, merged};
 use super::shard_scanner::ShardScanner;
 use signaldex::query::Facet;
 use signaldex::{Cost, Error, Result, Snapshot};
@@ -114,9 +114,8 @@ impl Worker {
         match is_cheap(&shards, wanted) {
             Ok(false) => None,
             Ok(true) => {
-                let of_each = question.of_each_shard();
-                let found = shards.iter().map(|shard| find(shard, &of_each));
-                Some(merged_or_failed(question, &shards, found.collect()))
+                let found = answer(question, &shards);
+                Some(found.map_err(|error| WorkerRefusal::of(ReplyStatus::Failed, &error)))
             }
             Err(error) => Some(Err(WorkerRefusal::of(ReplyStatus::Failed, &error))),
         }
@@ -159,12 +158,7 @@ impl Worker {
     ) -> Result<ShardAnswer> {
         let question = question.clone();
         let threads = Arc::clone(&self.0.threads);
-        on_thread(threads, move || {
-            let of_each = question.of_each_shard();
-            let found = shards.iter().map(|shard| find(shard, &of_each));
-            merged(&question, &shards, found.collect::<Result<_>>()?)
-        })
-        .await
+        on_thread(threads, move || answer(&question, &shards)).await
     }
 
     /// Merges on another thread what takes long: companies are read with all of their signals.
@@ -218,16 +212,6 @@ impl Worker {
     pub(super) fn shed(&self) -> u64 {
         self.0.expensive.shed()
     }
-}
-
-fn merged_or_failed(
-    question: &Question,
-    shards: &[AskedShard],
-    found: Result<Vec<ShardResult>>,
-) -> Result<ShardAnswer, WorkerRefusal> {
-    found
-        .and_then(|found| merged(question, shards, found))
-        .map_err(|error| WorkerRefusal::of(ReplyStatus::Failed, &error))
 }
 
 impl WorkerRefusal {

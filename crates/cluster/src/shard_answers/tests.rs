@@ -52,10 +52,7 @@ fn node(wanted: &ShardRequest, shards: &[Arc<Snapshot>], rendered_max: usize) ->
         key: None,
         wanted: Arc::new(wanted.clone()),
     };
-    let of_each = question.of_each_shard();
-    let found = asked.iter().map(|shard| find(shard, &of_each));
-    let found: Result<Vec<ShardResult>> = found.collect();
-    let answer = merged(&question, &asked, found.expect("whole shards")).expect("rows");
+    let answer = answer(&question, &asked).expect("whole shards");
     let rows = answer.clone().rows().expect("rows");
     let bytes: usize = rows.iter().map(|row| row.bytes.len()).sum();
     assert!(bytes <= PAGE_BYTES_MAX + LARGEST + 1024, "{bytes}");
