@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Builds the wheel and tests it as users get it: from an environment of its own, with every Python that is here.
 #
-# usage: bindings/python/test.sh
+# usage: bindings/python/test.sh [PROFILE]
 #
+# PROFILE is `dist` unless given, as in published wheels; `release` takes less time to link.
 # Needs Rust, a C compiler and Python 3.10 or later. Everything else goes into target/, not into your Python.
 set -euo pipefail
+profile=${1:-dist}
 cd "$(dirname "$0")"
 
 . ./python.sh
@@ -25,9 +27,9 @@ echo "== lints"
 cargo fmt --check
 PYO3_PYTHON=$bin/python cargo clippy --locked --quiet -- -D warnings
 
-echo "== the wheel, by one command"
+echo "== the wheel, by one command, with the profile $profile"
 rm -rf "$target/wheels"
-"$bin/maturin" build --locked --quiet --out "$target/wheels"
+"$bin/maturin" build --locked --quiet --profile "$profile" --out "$target/wheels"
 wheel=$(ls "$target"/wheels/*.whl)
 size=$(stat -c %s "$wheel")
 echo "$(basename "$wheel"), $size bytes"

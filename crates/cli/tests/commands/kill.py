@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Kills the program at each call that changes files, and opens what it leaves.
 
-usage: crates/cli/tests/commands/kill.py PROGRAM
+usage: crates/cli/tests/commands/kill.py PROGRAM [SIGNALS]
 
-Needs strace, on Linux, and a program with the feature `cluster`. An index is updated and compacted by the real program.
-strace first counts the calls of each kind, then kills the program with SIGKILL as it enters the first of them, the
-second, and so on. Each time what is left has to pass `verify` and hold either what was there before
-or what was to come, the latter where the program had said so, at the same position in the feed of changes; and the same
-command run once more has to succeed.
+Needs strace, on Linux, and a program with the feature `cluster`. An index of SIGNALS signals, 3,000 unless said
+otherwise, is updated and compacted by the real program. strace first counts the calls of each kind, then kills the
+program with SIGKILL as it enters the first of them, the second, and so on. Each time what is left has to pass `verify`
+and hold either what was there before or what was to come, the latter where the program had said so, at the same position
+in the feed of changes; and the same command run once more has to succeed.
 
 Shards are updated likewise, by an update that moves signals from each shard to another. Each shard has to pass `verify`,
 no signal may be in none, and the same command has to complete the update.
@@ -29,7 +29,7 @@ def main():
     program = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        prepare(program)
+        prepare(program, int(sys.argv[2]) if len(sys.argv) > 2 else 3000)
         kills = 0
         for command in (update(program), [program, "compact", "index"]):
             kills += kill_everywhere(program, command)
@@ -38,11 +38,11 @@ def main():
         print(f"{kill_shards(program)} kills: every update of shards was completed, no signal was lost")
 
 
-def prepare(program):
-    run([program, "generate", "--signals", "3000", "--seed", "1", "--out", "corpus"])
+def prepare(program, signals):
+    run([program, "generate", "--signals", str(signals), "--seed", "1", "--out", "corpus"])
     corpus = ["--companies", "corpus/companies.jsonl", "--signals", "corpus/signals.jsonl"]
     run([program, "build", *corpus, "--out", "index"])
-    run([program, "generate", "--signals", "1500", "--seed", "2", "--out", "changes"])
+    run([program, "generate", "--signals", str(signals // 2), "--seed", "2", "--out", "changes"])
     # Deletions as well: every tenth signal of the corpus.
     with open("corpus/signals.jsonl") as lines, open("deleted", "w") as deleted:
         ids = [re.search(r'"id":\s*"?(\d+)', line).group(1) for line in lines]
