@@ -1,4 +1,8 @@
-"""Builds benches and tests, and finds their programs."""
+#!/usr/bin/env python3
+"""Builds benches and tests, and finds their programs.
+
+usage: benches/built.py BENCH
+"""
 import json
 import os
 import pathlib
@@ -37,3 +41,7 @@ def executable(command, target):
         if message.get("executable") and message["target"]["name"] == target:
             return message["executable"]
     sys.exit(f"cargo did not name the program of {target}")
+
+
+if __name__ == "__main__":
+    print(built(sys.argv[1]))

@@ -1,4 +1,5 @@
-# Sourced by the scripts beside it: sets `python` to a Python that can make environments, and `target` to a folder for them.
+# Sourced by the scripts beside it: sets `python` to a Python that can make environments, `target` to a folder for them,
+# `environment` to that of the wheel and `bin` to its programs.
 # shellcheck shell=bash
 
 # The first Python that is recent enough and can make environments.
@@ -23,3 +24,5 @@ fi
 
 mkdir -p ../../target
 target=$(cd ../../target && pwd)
+environment=$target/python
+bin=$environment/bin

@@ -1,22 +1,18 @@
 #!/usr/bin/env bash
-# Builds the wheel and tests it as users get it: from an environment of its own, with every Python that is here.
+# Tests the wheel as users get it: from an environment of its own, with every Python that is here.
 #
-# usage: bindings/python/test.sh [PROFILE]
+# usage: bindings/python/test.sh [built]
 #
-# PROFILE is `dist` unless given, as in published wheels; `release` takes less time to link.
-# Needs Rust, a C compiler and Python 3.10 or later. Everything else goes into target/, not into your Python.
+# Builds the wheel by wheel.sh, unless it is built already. Everything else goes into target/, not into your Python.
 set -euo pipefail
-profile=${1:-dist}
 cd "$(dirname "$0")"
 
 . ./python.sh
 
-environment=$target/python
+[ "${1:-}" = built ] || ./wheel.sh
 # What the tests use; the wheel itself needs none of it.
-tools="maturin>=1.9,<2 pytest mypy pyarrow polars pandas duckdb auditwheel"
-echo "== $("$python" --version): installing into $environment: $tools"
-"$python" -m venv --clear "$environment"
-bin=$environment/bin
+tools="pytest mypy pyarrow polars pandas duckdb"
+echo "== installing into $environment: $tools"
 # shellcheck disable=SC2086 # One word for each tool.
 "$bin/pip" install --quiet --disable-pip-version-check $tools
 
@@ -27,26 +23,7 @@ echo "== lints"
 cargo fmt --check
 PYO3_PYTHON=$bin/python cargo clippy --locked --quiet -- -D warnings
 
-echo "== the wheel, by one command, with the profile $profile"
-rm -rf "$target/wheels"
-"$bin/maturin" build --locked --quiet --profile "$profile" --out "$target/wheels"
 wheel=$(ls "$target"/wheels/*.whl)
-size=$(stat -c %s "$wheel")
-echo "$(basename "$wheel"), $size bytes"
-[ "$size" -le 10000000 ] || { echo "more than 10 MB" >&2; exit 1; }
-case "$wheel" in
-    *-cp310-abi3-*) ;;
-    *) echo "not for the stable ABI of Python 3.10" >&2; exit 1 ;;
-esac
-if [ "$(uname -s)" = Linux ]; then
-    platform=$("$bin/auditwheel" show "$wheel")
-    echo "$platform"
-    case "$platform" in
-        *manylinux_*) ;;
-        *) echo "not for other Linux systems than this one" >&2; exit 1 ;;
-    esac
-fi
-
 echo "== in empty environments of every Python that is here"
 for other in python3.10 python3.11 python3.12 python3.13 python3.14; do
     "$other" -c 'import ensurepip, venv' 2> /dev/null || continue

@@ -17,7 +17,7 @@ use crate::announcement::Announcement;
 use crate::asking::{Asker, Hedging};
 use crate::connections::Tcp;
 use crate::coordinator::Coordinator;
-use crate::generation::{ClusterGeneration, manifests};
+use crate::generation::{ClusterGeneration, PublishedShard, manifests};
 use crate::known_nodes::KnownNode;
 use crate::leases::Leases;
 use crate::loaded_shards::{LoadedGeneration, LoadedShards};
@@ -31,7 +31,7 @@ use crate::worker::Worker;
 use signaldex::json::{Rendering, search_item};
 use signaldex::query::Order;
 use signaldex::replicate::Store;
-use signaldex::{Company, Digest, Filter, Index, Signal, SignalId, Snapshot};
+use signaldex::{Company, Digest, Filter, Index, Position, Signal, SignalId, Snapshot};
 
 pub(crate) const TODAY: Date = date!(2026 - 06 - 30);
 
@@ -48,6 +48,22 @@ pub(crate) fn setting(name: &str, usual: u64) -> u64 {
         let number = text.parse();
         number.unwrap_or_else(|_| panic!("{name} is a number"))
     })
+}
+
+/// A generation whose shards have this many signals each.
+pub(crate) fn manifest(generation: u64, signals: &[u64]) -> ClusterGeneration {
+    let shard = |&signals: &u64| PublishedShard {
+        generation,
+        signals,
+        bytes: 1,
+        revision: Digest::of(b""),
+        position: Position::START.to_string(),
+    };
+    ClusterGeneration {
+        generation,
+        cluster: Digest::of(b""),
+        shards: signals.iter().map(shard).collect(),
+    }
 }
 
 /// A corpus in shards, and all generations that were published of it.

@@ -143,3 +143,6 @@ impl Holding {
         has_retired
     }
 }
+
+#[cfg(test)]
+mod tests;

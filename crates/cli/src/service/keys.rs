@@ -38,7 +38,7 @@ pub(crate) struct Create {
     #[arg(long, default_value = "signals:read,companies:read", value_parser = parse_scopes)]
     scopes: Scopes,
     /// The first day (UTC) on which the key is no longer valid
-    #[arg(long, value_name = "DATE", value_parser = source::parse_date)]
+    #[arg(long, value_name = "DATE", value_parser = parse_coming_day)]
     expires: Option<Date>,
     /// Sustained requests per second
     #[arg(long, value_name = "N", default_value_t = NewKey::DEFAULT_RATE, value_parser = clap::value_parser!(u32).range(1..))]
@@ -368,6 +368,15 @@ fn parse_quota(text: &str) -> Result<Setting<u64>, String> {
     }
     let number = text.parse().map(|number| Setting(Some(number)));
     number.map_err(|_| "a whole number or none is needed".to_owned())
+}
+
+/// For a new key, which would be of no use if it had ended.
+fn parse_coming_day(text: &str) -> Result<Date, String> {
+    let day = source::parse_date(text)?;
+    if day <= UtcDateTime::now().date() {
+        return Err("the key would never be valid; give a day after today (UTC)".to_owned());
+    }
+    Ok(day)
 }
 
 fn parse_expiry(text: &str) -> Result<Setting<Date>, String> {

@@ -234,6 +234,7 @@ fn wrong_settings_of_a_key_are_refused() {
         ["--rate", "0"],
         ["--burst", "0"],
         ["--expires", "2026-02-30"],
+        ["--expires", "2020-01-01"],
         ["--quota-signals", "-1"],
     ] {
         let output = run(&state, &["keys", "create", arguments[0], arguments[1]]);

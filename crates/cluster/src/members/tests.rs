@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::engine::OWN_RELEASE;
-use crate::generation::{ClusterGeneration, PublishedShard};
+use crate::fixtures::manifest;
 use crate::loaded_shards::{HeldShards, LoadedGeneration};
-use signaldex::{Digest, Position};
 
 /// How long a dead node keeps its place.
 const FORGET_AFTER: Duration = Duration::from_secs(900);
@@ -94,18 +93,7 @@ impl Fixture {
 
     /// Installs a generation of which this node holds no shard; each shard has this many signals.
     fn install(&self, generation: u64, signals: &[u64]) {
-        let shard = |&signals: &u64| PublishedShard {
-            generation,
-            signals,
-            bytes: 1,
-            revision: Digest::of(b""),
-            position: Position::START.to_string(),
-        };
-        let manifest = ClusterGeneration {
-            generation,
-            cluster: Digest::of(b""),
-            shards: signals.iter().map(shard).collect(),
-        };
+        let manifest = manifest(generation, signals);
         let generation = LoadedGeneration::new(manifest, BTreeMap::new());
         self.members.loaded.install(generation);
         self.members.refresh();

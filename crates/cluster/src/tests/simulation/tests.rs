@@ -1,9 +1,13 @@
 //! Runs simulations, and replays them.
 
+use std::ops::Range;
+use std::sync::Mutex;
+use std::thread;
+
 use super::*;
 
 /// Seeds of the gate; `SIGNALDEX_SEEDS=FIRST..END` runs others.
-const SEEDS: std::ops::Range<u64> = 0..200;
+const SEEDS: Range<u64> = 0..200;
 
 /// Runs a simulation. Returns its log, and how it breaks the law.
 fn run(seed: u64) -> (Vec<String>, Result<(), String>) {
@@ -16,7 +20,7 @@ fn run(seed: u64) -> (Vec<String>, Result<(), String>) {
     })
 }
 
-fn seeds() -> std::ops::Range<u64> {
+fn seeds() -> Range<u64> {
     let Ok(text) = std::env::var("SIGNALDEX_SEEDS") else {
         return SEEDS;
     };
@@ -25,22 +29,59 @@ fn seeds() -> std::ops::Range<u64> {
     number(first)..number(end)
 }
 
-#[test]
-fn every_answer_is_of_one_index_and_all_nodes_recover() {
-    let (mut right, mut refused) = (0, 0);
-    for seed in seeds() {
-        let (log, outcome) = run(seed);
+/// What simulations of several seeds have had.
+#[derive(Default)]
+struct Tally {
+    right: usize,
+    refused: usize,
+    /// How the least seed that breaks the law does it.
+    broken: Option<(u64, String)>,
+}
+
+impl Tally {
+    fn add(&mut self, seed: u64, log: &[String], outcome: Result<(), String>) {
         let count = |kind: &str| log.iter().filter(|line| line.contains(kind)).count();
-        right += count(": Right(");
-        refused += count(": Refused(");
-        if let Err(broken) = outcome {
-            panic!(
-                "seed {seed}: {broken}\n{}\nreplay: SIGNALDEX_SEEDS={seed}..{}",
-                log.join("\n"),
-                seed + 1
-            );
+        self.right += count(": Right(");
+        self.refused += count(": Refused(");
+        let is_least = self.broken.as_ref().is_none_or(|&(least, _)| seed < least);
+        if let Err(broken) = outcome
+            && is_least
+        {
+            let (log, end) = (log.join("\n"), seed + 1);
+            let text = format!("{broken}\n{log}\nreplay: SIGNALDEX_SEEDS={seed}..{end}");
+            self.broken = Some((seed, text));
         }
     }
+}
+
+/// Runs simulations on all processors, each seed on one thread, until one breaks the law.
+fn run_all(seeds: Range<u64>) -> Tally {
+    let (seeds, tally) = (Mutex::new(seeds), Mutex::new(Tally::default()));
+    let take = || seeds.lock().expect("no panic").next();
+    let run_some = || {
+        while let Some(seed) = take() {
+            let (log, outcome) = run(seed);
+            let mut tally = tally.lock().expect("no panic");
+            tally.add(seed, &log, outcome);
+            if tally.broken.is_some() {
+                break;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        (0..threads).for_each(|_| drop(scope.spawn(run_some)));
+    });
+    tally.into_inner().expect("no panic")
+}
+
+#[test]
+fn every_answer_is_of_one_index_and_all_nodes_recover() {
+    let tally = run_all(seeds());
+    if let Some((seed, broken)) = tally.broken {
+        panic!("seed {seed}: {broken}");
+    }
+    let Tally { right, refused, .. } = tally;
     println!("{right} right answers, {refused} refused");
     assert!(right > 5 * refused, "{right} right, {refused} refused");
 }
