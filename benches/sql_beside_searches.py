@@ -75,8 +75,8 @@ def spin():
         pass
 
 
-def beside(processes, target, arguments, number):
-    """Starts processes."""
+def start(processes, target, arguments, number):
+    """Starts `number` processes."""
     started = [processes.Process(target=target, args=arguments, daemon=True) for _ in range(number)]
     for process in started:
         process.start()
@@ -112,12 +112,12 @@ def main():
             for _ in range(rounds):
                 measured["alone"].append(searches(address, key, seconds))
                 stop = processes.Event()
-                clients = beside(processes, statements, (service, stop, done), 4)
+                clients = start(processes, statements, (service, stop, done), 4)
                 measured["beside"].append(searches(address, key, seconds))
                 stop.set()
                 for client in clients:
                     client.join()
-                loops = beside(processes, spin, (), os.cpu_count())
+                loops = start(processes, spin, (), os.cpu_count())
                 measured["loops"].append(searches(address, key, seconds))
                 for loop in loops:
                     loop.kill()
