@@ -172,21 +172,26 @@ impl QueryArguments {
     }
 }
 
-/// The query string of terms; words are the value of the parameter `of_words`.
+/// The query string of terms; words are the value of the parameter `of_words`, after what a pair gives it.
 fn query_string_of(of_words: &str, terms: &[String]) -> String {
-    let (mut words, mut parts) = (Vec::new(), Vec::new());
+    let (mut words, mut pairs) = (Vec::new(), Vec::new());
     for term in terms {
         match term.strip_prefix(EXCLUDED) {
-            Some(excluded) => words.push(excluded.to_owned()),
-            None if has_name(term) => parts.push(term.clone()),
+            Some(excluded) => words.push(excluded),
+            None if has_name(term) => pairs.extend(term.split('&').map(str::to_owned)),
             None if term.is_empty() => {}
-            None => words.push(term.clone()),
+            None => words.push(term),
         }
     }
     if !words.is_empty() {
-        parts.insert(0, format!("{of_words}={}", encoded(&words.join(" "))));
+        let words = encoded(&words.join(" "));
+        let gives_words = |pair: &&mut String| pair.split('=').next() == Some(of_words);
+        match pairs.iter_mut().find(gives_words) {
+            Some(pair) => *pair = format!("{pair}+{words}"),
+            None => pairs.insert(0, format!("{of_words}={words}")),
+        }
     }
-    parts.join("&")
+    pairs.join("&")
 }
 
 /// Prints the hints for the result of a query on standard error.

@@ -1,4 +1,4 @@
-//! White-box tests of `bin/signaldex/query.rs`.
+//! Words and pairs of a command line, as query strings.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn text_of(terms: &[&str]) -> String {
 
 #[test]
 fn words_become_q_and_pairs_stand() {
-    let table: [(&[&str], &str); 8] = [
+    let table: [(&[&str], &str); 11] = [
         (&["robotics", "-intern"], "q=robotics+-intern"),
         (&["C++", "AT&T"], "q=C%2B%2B+AT%26T"),
         (
@@ -29,6 +29,12 @@ fn words_become_q_and_pairs_stand() {
         (&["-a=b"], "q=-a%3Db"),
         (&["100%", "Straße"], "q=100%25+Stra%C3%9Fe"),
         (&[""], ""),
+        (&["q=robot", "arm", "-intern"], "q=robot+arm+-intern"),
+        (
+            &["arm", "country=b&q=robot&days=9"],
+            "country=b&q=robot+arm&days=9",
+        ),
+        (&["qs=a", "b"], "q=b&qs=a"),
     ];
     for (terms, expected) in table {
         assert_eq!(text_of(terms), expected);

@@ -61,7 +61,7 @@ const MISTAKES: [&[&str]; 30] = [
     ],
     &["search", "@sample", "q=AT&T"],
     &["search", "@sample", "limit=1000"],
-    &["search", "@sample", "q=robotics", "robotics"],
+    &["search", "@sample", "q=robotics", "q=drones"],
     &["search", "@sample", "q=!!!"],
     &["search", "@sample", "dateFrom=30.06.2026"],
     &["search", "@sample", "cursor=abc"],
