@@ -76,8 +76,12 @@ impl fmt::Display for Hint {
             }
             Hint::Value(parameter, value, nearest) => {
                 write!(f, "no signal has {} {}", parameter.name(), quoted(value))?;
+                let takes_one = matches!(parameter.description().kind, ParameterKind::Text(_));
                 match nearest {
                     Some(nearest) => write!(f, "; did you mean {}?", shortened(nearest)),
+                    None if takes_one && value.contains(',') => {
+                        write!(f, "; {} takes one value, not a list", parameter.name())
+                    }
                     None => Ok(()),
                 }
             }

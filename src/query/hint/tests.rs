@@ -54,6 +54,21 @@ fn a_plus_at_an_end_is_a_space() {
 }
 
 #[test]
+fn a_list_where_one_value_is_taken_is_told() {
+    let sentence =
+        |parameter, value: &str| Hint::Value(parameter, value.to_owned(), None).to_string();
+    assert_eq!(
+        sentence(Parameter::Country, "germany,france"),
+        "no signal has country \"germany,france\"; country takes one value, not a list"
+    );
+    assert_eq!(
+        sentence(Parameter::Categories, "a,b"),
+        "no signal has categories \"a,b\"",
+        "an item with a comma of its own"
+    );
+}
+
+#[test]
 fn every_sentence_is_short() {
     let long = "é*".repeat(200);
     let hints = [
