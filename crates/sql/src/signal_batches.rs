@@ -16,6 +16,7 @@ use time::UtcDateTime;
 use crate::columns::{SignalColumn, SignalSource, microseconds};
 use crate::conditions::{Nullable, SqlCondition};
 use crate::error::of_corpus;
+use crate::leaf::RECORDS_PER_YIELD;
 use crate::narrowing::Narrowed;
 use crate::snapshot_set::SnapshotSet;
 
@@ -243,7 +244,12 @@ fn record_columns(columns: &[SignalColumn], block: &RowBlock<'_>) -> Result<Vec<
     if builders.is_empty() {
         return Ok(Vec::new());
     }
+    let mut visited = 0_usize;
     let read = block.visit_records(|signal| {
+        visited += 1;
+        if visited.is_multiple_of(RECORDS_PER_YIELD) {
+            std::thread::yield_now();
+        }
         for builder in &mut builders {
             match builder {
                 RecordColumn::Text(text, builder) => builder.append_option(text(signal)),
