@@ -7,8 +7,6 @@ PROGRAM, with the features `serve` and `sql`, generates SIGNALS (200,000) signal
 serves it with `--sql-addr`. One connection asks 200 searches a second for SECONDS (10), alone and then while four clients
 of ADBC ask one statement after the other that reads every title, ROUNDS (5) times in turn. Prints the median of the rounds'
 p50 and p99 in milliseconds and their ratio, as `benches/results` has them; ends with 1 if the ratio of the p99 is above 1.5.
-For comparison the same beside loops of idle priority in other processes, one for each processor, which share nothing with the
-service: what any work costs that fills the machine.
 """
 import http.client
 import json
@@ -55,32 +53,12 @@ def searches(address, key, seconds):
 def statements(service, stop, done):
     """Asks one statement after the other. In a process of its own, of idle priority: clients are elsewhere, and in the process
     that measures they would delay it, since one thread of Python runs at a time."""
-    be_idle()
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     with service.connect() as connection:
         while not stop.is_set():
             over_adbc.ask(connection, STATEMENT)
             with done.get_lock():
                 done.value += 1
-
-
-def be_idle():
-    """Runs in the time that others leave, as statements do. A process that is only nice keeps its processor for milliseconds."""
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
-
-def spin():
-    """Fills a processor."""
-    be_idle()
-    while True:
-        pass
-
-
-def start(processes, target, arguments, number):
-    """Starts `number` processes."""
-    started = [processes.Process(target=target, args=arguments, daemon=True) for _ in range(number)]
-    for process in started:
-        process.start()
-    return started
 
 
 def main():
@@ -97,7 +75,7 @@ def main():
         subprocess.run([program, "generate", "--signals", str(signals), "--out", corpus], check=True, capture_output=True)
         files = ["--companies", corpus / "companies.jsonl", "--signals", corpus / "signals.jsonl"]
         subprocess.run([program, "build", *files, "--out", index], check=True, capture_output=True)
-    measured = {"alone": [], "beside": [], "loops": []}
+    measured = {"alone": [], "beside": []}
     with tempfile.TemporaryDirectory() as state:
         state = pathlib.Path(state) / "state.db"
         service = over_adbc.Service(program, index, state)
@@ -112,30 +90,27 @@ def main():
             for _ in range(rounds):
                 measured["alone"].append(searches(address, key, seconds))
                 stop = processes.Event()
-                clients = start(processes, statements, (service, stop, done), 4)
+                clients = [processes.Process(target=statements, args=(service, stop, done)) for _ in range(4)]
+                for client in clients:
+                    client.start()
                 measured["beside"].append(searches(address, key, seconds))
                 stop.set()
                 for client in clients:
                     client.join()
-                loops = start(processes, spin, (), os.cpu_count())
-                measured["loops"].append(searches(address, key, seconds))
-                for loop in loops:
-                    loop.kill()
-                    loop.join()
         finally:
             service.stop()
     rows, ratio = [], 0.0
     for name, column in [("p50", 0), ("p99", 1)]:
-        alone, statement, loop = (statistics.median(round[column] for round in measured[kind]) for kind in measured)
-        ratio = statement / alone
-        rows.append([name, f"{alone:.2f}", f"{statement:.2f}", f"{loop:.2f}", f"{ratio:.2f}"])
+        alone, beside = (statistics.median(round[column] for round in measured[kind]) for kind in measured)
+        ratio = beside / alone
+        rows.append([name, f"{alone:.2f}", f"{beside:.2f}", f"{ratio:.2f}"])
     print(json.dumps({
         "date": time.strftime("%Y-%m"),
         "machine": platform.processor() or platform.machine(),
         "repeat": f"benches/sql_beside_searches.py PROGRAM {signals} {seconds:g} {rounds}",
         "statements": done.value,
         "tables": {"sql-beside": {
-            "columns": ["search", "alone, ms", "beside four statements, ms", "beside idle loops, ms", "ratio"],
+            "columns": ["search", "alone, ms", "beside four statements, ms", "ratio"],
             "rows": rows,
         }},
     }, indent=2))
