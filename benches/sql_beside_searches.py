@@ -90,7 +90,8 @@ def main():
             for _ in range(rounds):
                 measured["alone"].append(searches(address, key, seconds))
                 stop = processes.Event()
-                clients = [processes.Process(target=statements, args=(service, stop, done)) for _ in range(4)]
+                asking = {"target": statements, "args": (service, stop, done), "daemon": True}
+                clients = [processes.Process(**asking) for _ in range(4)]
                 for client in clients:
                     client.start()
                 measured["beside"].append(searches(address, key, seconds))

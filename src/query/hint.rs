@@ -76,10 +76,9 @@ impl fmt::Display for Hint {
             }
             Hint::Value(parameter, value, nearest) => {
                 write!(f, "no signal has {} {}", parameter.name(), quoted(value))?;
-                let takes_one = matches!(parameter.description().kind, ParameterKind::Text(_));
                 match nearest {
                     Some(nearest) => write!(f, "; did you mean {}?", shortened(nearest)),
-                    None if takes_one && value.contains(',') => {
+                    None if !takes_list(*parameter) && value.contains(',') => {
                         write!(f, "; {} takes one value, not a list", parameter.name())
                     }
                     None => Ok(()),
@@ -204,16 +203,20 @@ impl Hint {
     fn is_always_of_use(&self) -> bool {
         match self {
             Hint::Operator(..) | Hint::Star(..) => true,
-            Hint::Value(parameter, ..) => matches!(
-                parameter.description().kind,
-                ParameterKind::List { .. }
-                    | ParameterKind::AttributeList(_)
-                    | ParameterKind::IdList(_)
-                    | ParameterKind::ChoiceList { .. }
-            ),
+            Hint::Value(parameter, ..) => takes_list(*parameter),
             Hint::Plus(_) | Hint::TitleWord(..) | Hint::TitlePrefix(_) | Hint::NameWord(_) => false,
         }
     }
+}
+
+fn takes_list(parameter: Parameter) -> bool {
+    matches!(
+        parameter.description().kind,
+        ParameterKind::List { .. }
+            | ParameterKind::AttributeList(_)
+            | ParameterKind::IdList(_)
+            | ParameterKind::ChoiceList { .. }
+    )
 }
 
 impl Query {

@@ -185,7 +185,10 @@ fn query_string_of(of_words: &str, terms: &[String]) -> String {
     }
     if !words.is_empty() {
         let words = encoded(&words.join(" "));
-        let gives_words = |pair: &&mut String| pair.split('=').next() == Some(of_words);
+        let gives_words = |pair: &&mut String| {
+            pair.split_once('=')
+                .is_some_and(|(name, _)| name == of_words)
+        };
         match pairs.iter_mut().find(gives_words) {
             Some(pair) => *pair = format!("{pair}+{words}"),
             None => pairs.insert(0, format!("{of_words}={words}")),

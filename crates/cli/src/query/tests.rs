@@ -17,7 +17,7 @@ fn text_of(terms: &[&str]) -> String {
 
 #[test]
 fn words_become_q_and_pairs_stand() {
-    let table: [(&[&str], &str); 11] = [
+    let table: [(&[&str], &str); 12] = [
         (&["robotics", "-intern"], "q=robotics+-intern"),
         (&["C++", "AT&T"], "q=C%2B%2B+AT%26T"),
         (
@@ -35,6 +35,7 @@ fn words_become_q_and_pairs_stand() {
             "country=b&q=robot+arm&days=9",
         ),
         (&["qs=a", "b"], "q=b&qs=a"),
+        (&["days=9&q", "b"], "q=b&days=9&q"),
     ];
     for (terms, expected) in table {
         assert_eq!(text_of(terms), expected);
